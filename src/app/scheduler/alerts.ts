@@ -8,7 +8,12 @@ import { listInboxes } from '../../stock/folders/inbox.ts'
 import { inboxProblems, readInboxStatuses } from '../../stock/folders/inbox-status.ts'
 import { allStreams } from '../../streams/all.ts'
 import { type MovedText, movedTexts, readMovedNames } from '../../sync/explain/moved-fields.ts'
-import { type Reason, readStatus, type WarehouseStatus } from '../../sync/explain/status.ts'
+import {
+  mainReasons,
+  type Reason,
+  readStatus,
+  type WarehouseStatus,
+} from '../../sync/explain/status.ts'
 import { causeWords, withTotal } from '../../sync/run/cause-words.ts'
 import { findRooftops } from '../../sync/run/rooftops.ts'
 import { eachText, firstText, listText } from '../../values/text.ts'
@@ -265,7 +270,7 @@ interface Miss extends Pick<Reason, 'cause' | 'text'> {
   readonly key: string
 }
 
-/** Streams that miss an objective, and fields that moved. Only the first reason of a stream is raised, since it may cause the others. */
+/** Streams that miss an objective, and fields that moved. Only the main reasons of a stream are raised. */
 export function objectiveProblems(
   rooftops: WarehouseStatus['rooftops'],
   moved: readonly MovedText[] = [],
@@ -273,16 +278,15 @@ export function objectiveProblems(
   const all = Object.entries(rooftops).flatMap(([uid, { name, streams }]) =>
     Object.entries(streams).map(([stream, health]) => ({ uid, name, stream, ...health })),
   )
-  const misses = all.map(({ uid, name, stream, reasons }) =>
-    // A stream that was never loaded is no problem yet.
-    reasons
-      .filter(({ cause }) => cause !== 'never')
-      .map((reason): Miss => {
+  const listMisses = (choose: typeof mainReasons) =>
+    all.flatMap(({ uid, name, stream, reasons }) =>
+      // A stream that was never loaded is no problem yet.
+      choose(reasons.filter(({ cause }) => cause !== 'never')).map((reason): Miss => {
         return { ...reason, rooftop: name, stream, key: reasonKey(reason, uid) }
       }),
-  )
-  const first = misses.flatMap(([miss]) => miss ?? [])
-  const raised = [...Map.groupBy(first, ({ key }) => key)].map(([key, group]) => ({
+    )
+  const main = Map.groupBy(listMisses(mainReasons), ({ key }) => key)
+  const raised = [...main].map(([key, group]) => ({
     key,
     what: `${list(group.map(({ stream }) => stream))} of ${list(group.map(({ rooftop }) => rooftop))}: ${whatOfAll(group)}`,
   }))
@@ -291,7 +295,9 @@ export function objectiveProblems(
       key: 'objective/names',
       what: moved.map(({ what, why, cure }) => `${what}: ${listText(why, 3)}. ${cure}`).join(' '),
     })
-  const openKeys = new Set([...misses.flat(), ...raised].map(({ key }) => key))
+  const openKeys = new Set(
+    [...listMisses((reasons) => [...reasons]), ...raised].map(({ key }) => key),
+  )
   // While a run is active it may still fix these, so they stay open.
   if (all.some(({ isAtWork }) => isAtWork))
     for (const cause of ['late', 'gaps']) openKeys.add(`objective/${cause}`)

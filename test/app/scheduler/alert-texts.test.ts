@@ -31,3 +31,21 @@ test('an alert about late jobs has the slot of each', () => {
     'nightly, verify late: nightly: since 1; verify: since 2',
   ])
 })
+
+test('a record in quarantine hides no gap, and a failure hides what it may cause', () => {
+  const { streams } = rooftop('A', 'failed', 'HTTP 500')
+  const reasonsOf = (...causes: string[]) => causes.map((cause) => ({ cause, text: cause }))
+  const health = (...causes: string[]) => ({
+    ...streams.evaluations,
+    reasons: reasonsOf(...causes),
+  })
+  const own = { evaluations: health('quarantine', 'gaps'), pricing: health('failed', 'late') }
+
+  const { raised } = objectiveProblems({ a: { name: 'A', streams: own } } as never)
+
+  expect(raised.map(({ what }) => what)).toEqual([
+    'evaluations of A: quarantine',
+    'evaluations of A: gaps',
+    'pricing of A: failed',
+  ])
+})
