@@ -204,7 +204,8 @@ interface FailedJob {
   readonly isExplained: boolean
 }
 
-/** Jobs whose newest finished run failed. A run in progress does not count, as its result is not known. */
+/** Jobs whose newest finished run failed. A run in progress does not count, as its result is not known, nor does one that a scheduler
+ *  began if the job is switched off: no other one follows it. */
 async function readFailed(
   db: Db,
   config: Pick<Config, 'appraisal' | 'vehicleData'>,
@@ -215,11 +216,11 @@ async function readFailed(
        select from ops.run_stream as part join ops.run using (run_id)
        where run_id = any(run_ids) and part.status in ('failed', 'parked') and arguments ->> 'mode' in ('sync', 'backfill', 'reprice')
      ) or exists (select from core.stream_status where last_status = 'failed' and last_error = newest.error) as "isExplained"
-     from unnest(${jobs.map(({ name }) => name)}::text[]) as name
+     from unnest(${jobs.map(({ name }) => name)}::text[], ${jobs.map(({ disabledReason: off }) => off === null)}::boolean[]) as job (name, is_on)
      cross join lateral (
-       select status, error, run_ids from ops.job_fire
+       select status, error, run_ids, cause from ops.job_fire
        where job_name = name and status in ('ok', 'partial', 'failed', 'died') and ${isOfConfig('job_fire.source_id', config)} order by fire_id desc limit 1) as newest
-     where status in ('failed', 'died')`.execute(db)
+     where status in ('failed', 'died') and (is_on or cause = 'manual')`.execute(db)
   return rows
 }
 
