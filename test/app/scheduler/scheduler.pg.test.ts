@@ -119,31 +119,38 @@ test('a job run whose process ended is taken over; the earlier attempt can recor
   expect(shown(await fixture.jobRuns())).toEqual([{ status: 'ok', attempt: 2, slot_at: slot }])
 })
 
-test('a job whose process ends repeatedly is recorded as failed', async () => {
-  await using fixture = await openScheduleFixture({ hourly: { schedule: twoHoursAgo() } })
-  await using context = await fixture.context()
-  const slot = await knownForDays(context, await hourlyOf(context), 1)
+test.for([0, 9])(
+  'a job that was stopped %d times has failed once its process has ended 5 times',
+  async (stops) => {
+    await using fixture = await openScheduleFixture({ hourly: { schedule: twoHoursAgo() } })
+    await using context = await fixture.context()
+    const job = await hourlyOf(context)
+    const slot = await knownForDays(context, job, 1)
+    const stopped = { ...context, signal: AbortSignal.abort(new Error('stopped by the test')) }
 
-  const claims = []
-  for (let left = 7; left > 0; left--) {
-    const claimed = await claimSlot(context.pool, jobOf(context, 'hourly'), slot)
-    claims.push(claimed.kind)
-    if (claimed.kind === 'claimed') claimed.claim.holder.release(true)
-    await until(async () => {
-      const { rows } = await fixture.database.pool.query(
-        `select from ${databaseLocks} where locktype = 'advisory' and classid = 7309`,
-      )
-      return rows.length === 0
-    })
-  }
+    const claims = []
+    for (let claim = 1; claim <= stops + 7; claim++) {
+      const claimed = await claimSlot(context.pool, jobOf(context, 'hourly'), slot)
+      claims.push(claimed.kind)
+      if (claimed.kind !== 'claimed') continue
+      if (claim <= stops) await executeJobRun(stopped, job, claimed.claim)
+      else claimed.claim.holder.release(true)
+      await until(async () => {
+        const { rows } = await fixture.database.pool.query(
+          `select from ${databaseLocks} where locktype = 'advisory' and classid = 7309`,
+        )
+        return rows.length === 0
+      })
+    }
 
-  expect(claims).toEqual([...Array(5).fill('claimed'), 'none', 'none'])
-  const [jobRun] = await fixture.jobRuns()
-  expect([jobRun!.status, jobRun!.error]).toEqual([
-    'failed',
-    'its process ended 5 times before the job did',
-  ])
-})
+    expect(claims).toEqual([...Array(stops + 5).fill('claimed'), 'none', 'none'])
+    const [jobRun] = await fixture.jobRuns()
+    expect([jobRun!.status, jobRun!.error]).toEqual([
+      'failed',
+      'its process ended 5 times before the job did',
+    ])
+  },
+)
 
 test('a slot is skipped while the job is running, and a manual run is refused', async () => {
   await using fixture = await openScheduleFixture({ hourly: { schedule: '* * * * * *' } })
