@@ -8,7 +8,7 @@ import {
   type WarehouseStatus,
 } from '../../sync/explain/status.ts'
 import { causeWords } from '../../sync/run/cause-words.ts'
-import type { KeyState } from '../../sync/run/key-states.ts'
+import { type KeyState, quotaEnd } from '../../sync/run/key-states.ts'
 import { utcText } from '../../values/instant.ts'
 import { listText, plural } from '../../values/text.ts'
 import type { LinkStatus } from '../../web/links/link-status.ts'
@@ -95,6 +95,7 @@ function causesOfKeys(status: Status, naming: Naming): Cause[] {
     const stopped = misses.filter(({ reason }) => reason.key === key)
     const without = misses.filter((miss) => parkedBy(status, naming, miss) === state)
     const used = parked.filter((one) => without.some(({ stream }) => stream === one.stream))
+    const { until, reasons } = quotaEnd(used)
     return [
       ...(refusal === null
         ? []
@@ -109,16 +110,8 @@ function causesOfKeys(status: Status, naming: Naming): Cause[] {
         ? []
         : [
             {
-              what: `${keyTitle(key)}: the daily quota is used up until ${utcText(
-                used
-                  .map(({ until }) => until)
-                  .sort()
-                  .at(-1)!,
-              )}`,
-              why: [
-                `Stops ${whatAndWhere(without, naming)}`,
-                ...new Set(used.map(({ reason }) => reason)),
-              ],
+              what: `${keyTitle(key)}: the daily quota is used up until ${utcText(until)}`,
+              why: [`Stops ${whatAndWhere(without, naming)}`, ...reasons],
               cure: 'None is needed: the first run after that time goes on.',
             },
           ]),

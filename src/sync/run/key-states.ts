@@ -103,6 +103,12 @@ function withTimes(refusal: KeyRefusal): KeyRefusal {
   }
 }
 
+/** When the quota of all of these streams is new again, and what the service answered. */
+export function quotaEnd(parked: KeyState['parked']): { until: string; reasons: string[] } {
+  const until = parked.reduce((last, one) => (one.until > last ? one.until : last), '')
+  return { until, reasons: [...new Set(parked.map(({ reason }) => reason))] }
+}
+
 function keyState(key: Omit<KeyState, 'state'>): KeyState['state'] {
   if (key.refusal !== null) return 'refused'
   if (key.blockedUntil !== null) return 'resting'
