@@ -40,6 +40,14 @@ export function firstText(texts: readonly unknown[], most: number): string {
   return `${texts.slice(0, most).join(', ')}${left > 0 ? ` and ${left} more` : ''}`
 }
 
+/** The text of all where it is the same, else that of each: `A: 1 row; B: 2 rows; C: 1 row; and 3 more`. */
+export function eachText(all: readonly (readonly [name: string, text: string])[]): string {
+  const [[, text]] = all as [[string, string]]
+  if (all.every((one) => one[1] === text)) return text
+  const first = all.slice(0, 3).map((one) => one.join(': '))
+  return [...first, ...(all.length > 3 ? [`and ${all.length - 3} more`] : [])].join('; ')
+}
+
 /** At most so long a text. */
 export function shortened(text: string, length: number): string {
   return text.length > length ? `${text.slice(0, length - 1)}…` : text

@@ -3,6 +3,7 @@ import { searchPpsr } from '#src/api/contract/appraisal/checks.ts'
 import { enterVin } from '#src/api/contract/appraisal/creation.ts'
 import { allStreams } from '#src/streams/all.ts'
 import { evaluationRecords } from '#src/streams/evaluations/evaluation-records.ts'
+import { readKeyStates } from '#src/sync/run/key-states.ts'
 import { runStreams } from '#src/sync/run/run-streams.ts'
 import { aRooftop } from '../support/build-world.ts'
 import { caseCount, someOf } from '../support/cases.ts'
@@ -136,6 +137,27 @@ test('a used-up quota parks the key until tomorrow; answers are loaded, other ke
   expect(asked).toBeLessThanOrEqual(5 + 2 + 2)
   expect(await priced(fixture)).toHaveLength(14)
 })
+
+test.for(['2026-03-10T02:00:00Z', '2096-03-10T02:00:00Z'])(
+  'a quota is used up until midnight at the source, whose clock has %s',
+  async (at) => {
+    const now = new Date(at)
+    const createdAt = new Date(now.getTime() - dayMs)
+    await using fixture = await pricedFixture([{ createdAt }], { sandbox: { now } })
+    const { db } = fixture.context
+    const stateOfKey = async () => (await readKeyStates(db, fixture.config))[0]!.state
+    const quota = fixture.sandbox.faults.add({
+      match: { path: pricingPath },
+      fault: { kind: 'tooMany', retryAfter: null },
+    })
+    await fixture.night()
+    const parked = await stateOfKey()
+    quota.remove()
+    await fixture.nightAfter(1)
+
+    expect([parked, await stateOfKey()]).toEqual(['quotaUsed', 'open'])
+  },
+)
 
 test('a parked rooftop gives the reason, and is not parked when nothing is due', {
   tags: 'ci',

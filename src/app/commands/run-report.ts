@@ -1,5 +1,5 @@
 import type { Context } from '../../context.ts'
-import { causeWords } from '../../sync/run/cause-words.ts'
+import { causeWords, withTotal } from '../../sync/run/cause-words.ts'
 import type { Counts, RunPlan } from '../../sync/run/run-ledger.ts'
 import type { RunReport } from '../../sync/run/run-report.ts'
 import { runStreams } from '../../sync/run/run-streams.ts'
@@ -151,13 +151,6 @@ function stopText(stoppedBy: string, resume: string): string {
   return `${who}. Nothing is lost: what was loaded stays, and ${resume}.`
 }
 
-/** A cause of several rooftops, with the records in quarantine of all of them. */
-function withTotal(cause: string, all: readonly { readonly cause: string }[]): string {
-  return cause.replace(/^\d+(?= in quarantine)/, () =>
-    String(all.reduce((sum, one) => sum + Number.parseInt(one.cause, 10), 0)),
-  )
-}
-
 function missingLines(
   { missing = [], refusals = {} }: RunReport,
   { config, rooftops }: Required<ReportNaming>,
@@ -170,11 +163,11 @@ function missingLines(
   return [...causes.values()].flatMap((sameCause) => {
     const streams = [...new Set(sameCause.map(({ stream }) => stream))].join(', ')
     const names = [...new Set(sameCause.map(({ rooftop }) => label(rooftop)))]
-    const { refusedKey: key, cause } = sameCause[0]!
+    const { refusedKey: key } = sameCause[0]!
     const where = `${streams} of ${listText(names, 5)}`
     const refusal = key === null ? undefined : refusals[key]
     if (key === null || refusal === undefined)
-      return wrap(`${where}: ${withTotal(cause, sameCause)}`, { indent: 2 })
+      return wrap(`${where}: ${withTotal(sameCause.map(({ cause }) => cause))}`, { indent: 2 })
     const words = refusalWords({ key, refusal }, where, config)
     return [
       ...wrap(words.what, { indent: 2 }),

@@ -1,9 +1,14 @@
 import { appraisalKey } from '../../api/sources/key-advice.ts'
 import { type InboxStatus, isInboxHealthy, lateText } from '../../stock/folders/inbox-status.ts'
 import { type MovedName, movedTexts } from '../../sync/explain/moved-fields.ts'
-import type { Reason, StreamHealth, WarehouseStatus } from '../../sync/explain/status.ts'
+import {
+  mainReasons,
+  type Reason,
+  type StreamHealth,
+  type WarehouseStatus,
+} from '../../sync/explain/status.ts'
 import { causeWords } from '../../sync/run/cause-words.ts'
-import type { KeyState } from '../../sync/run/key-states.ts'
+import { type KeyState, quotaEnd } from '../../sync/run/key-states.ts'
 import { utcText } from '../../values/instant.ts'
 import { listText, plural } from '../../values/text.ts'
 import type { LinkStatus } from '../../web/links/link-status.ts'
@@ -62,18 +67,21 @@ interface Miss {
 
 function listMisses({ health }: Status): Miss[] {
   return Object.entries(health.rooftops).flatMap(([uid, { streams }]) =>
-    Object.entries(streams).flatMap(([stream, missHealth]) => {
-      const [first, ...others] = missHealth.reasons
-      // The first may be the cause of the others, but not of records that did not fit.
-      const quarantine = others.filter(({ cause }) => cause === 'quarantine')
-      return [...(first === undefined ? [] : [first]), ...quarantine].map((reason) => ({
+    Object.entries(streams).flatMap(([stream, missHealth]) =>
+      mainReasons(missHealth.reasons).map((reason) => ({
         ...{ uid, stream, health: missHealth, reason },
-      }))
-    }),
+      })),
+    ),
   )
 }
 
-function parkedBy({ keys }: Status, { config }: Naming, { uid, stream }: Miss): KeyState | null {
+/** The key whose quota is the cause of a miss: not of what is wrong with stored rows. */
+function parkedBy(
+  { keys }: Status,
+  { config }: Naming,
+  { uid, stream, reason: { cause } }: Miss,
+): KeyState | null {
+  if (cause === 'quarantine' || cause === 'verification' || cause === 'unprovable') return null
   const rooftop = config.rooftops.find((one) => one.uid === uid)
   const keyState = rooftop && keys.find(({ key }) => key === appraisalKey(rooftop.key))
   const isParked = keyState?.parked.some((parked) => parked.stream === stream)
@@ -86,6 +94,8 @@ function causesOfKeys(status: Status, naming: Naming): Cause[] {
     const { key, refusal, parked } = state
     const stopped = misses.filter(({ reason }) => reason.key === key)
     const without = misses.filter((miss) => parkedBy(status, naming, miss) === state)
+    const used = parked.filter((one) => without.some(({ stream }) => stream === one.stream))
+    const { until, reasons } = quotaEnd(used)
     return [
       ...(refusal === null
         ? []
@@ -96,12 +106,12 @@ function causesOfKeys(status: Status, naming: Naming): Cause[] {
               naming.config,
             ),
           ]),
-      ...(parked.length === 0 || without.length === 0
+      ...(used.length === 0
         ? []
         : [
             {
-              what: `${keyTitle(key)}: the daily quota is used up until ${utcText(parked[0]!.until)}`,
-              why: [`Stops ${whatAndWhere(without, naming)}`, parked[0]!.reason],
+              what: `${keyTitle(key)}: the daily quota is used up until ${utcText(until)}`,
+              why: [`Stops ${whatAndWhere(without, naming)}`, ...reasons],
               cure: 'None is needed: the first run after that time goes on.',
             },
           ]),
@@ -230,14 +240,19 @@ function otherCauses(
       : [
           {
             what: 'Links to PDFs run out',
-            why: [linkText(links)],
+            why: [linkText(links, naming.config)],
             cure: 'Run "forecourt links refresh".',
           },
         ]),
   ]
 }
 
-export function linkText({ inScope, alive, objective, hoursToLive }: LinkStatus): string {
+export function linkText(
+  { inScope, alive, objective, hoursToLive }: LinkStatus,
+  { links: { keepAliveDays } }: Config,
+): string {
+  if (inScope === 0 && keepAliveDays !== null)
+    return `Links to PDFs: none to refresh (links.keepAliveDays is ${keepAliveDays})`
   if (inScope === 0) return 'Links to PDFs: none yet'
   return `Links to PDFs: ${alive} of ${inScope} have ${hoursToLive} h to live (objective: ${objective * 100} %)`
 }

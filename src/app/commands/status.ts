@@ -193,7 +193,7 @@ function wellLines(status: Status, { config }: Naming, isAll: boolean): string[]
       ),
     ].join('; ')}`,
     ...(known.length === 0 || isAll ? [] : [`Jobs: ${wellJobs} of ${known.length} well`]),
-    ...(links.status === 'ok' ? [linkText(links)] : []),
+    ...(links.status === 'ok' ? [linkText(links, config)] : []),
     ...Object.entries(inboxes).flatMap(([label, inbox]) =>
       isInboxHealthy(inbox) && !isAll ? inboxLines({ [label]: inbox }) : [],
     ),

@@ -127,11 +127,6 @@ function readRequest(
       `--from ${String(options['from'])} is not before --to ${String(options['to'])}: the range is [from, to).`,
     )
   }
-  if (until === null && from * 1000 >= Date.now()) {
-    throw new UsageError(
-      `--from ${String(options['from'])} lies in the future: there is nothing to load.`,
-    )
-  }
   const oldestFirst = options['oldestFirst'] === true
   const plan = { command: 'backfill', mode: 'backfill', lane: 'background' } as const
   return { plan: { ...plan, from, until, oldestFirst }, streams, rooftops }

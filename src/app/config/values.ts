@@ -90,11 +90,14 @@ export function unwrap(schema: z.ZodType): z.ZodType {
   return inner ? unwrap(inner) : schema
 }
 
-// Intl accepts an offset such as +10:00 as a zone, but Postgres reads its sign the other way round.
+/** Postgres reads offsets (+10:00) with the other sign, abbreviations (CST) as other zones, and has dropped some old names. */
+const noZoneOfPostgres = /^(?!(UTC|GMT)$)[^/]*$|^(SystemV\/|US\/Pacific-New$|Canada\/East-Sask)/i
+
 function isTimeZone(text: string): boolean {
+  if (noZoneOfPostgres.test(text)) return false
   try {
     new Intl.DateTimeFormat('en', { timeZone: text })
-    return /^[A-Za-z]/.test(text)
+    return true
   } catch {
     return false
   }

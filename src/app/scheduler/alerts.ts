@@ -8,10 +8,15 @@ import { listInboxes } from '../../stock/folders/inbox.ts'
 import { inboxProblems, readInboxStatuses } from '../../stock/folders/inbox-status.ts'
 import { allStreams } from '../../streams/all.ts'
 import { type MovedText, movedTexts, readMovedNames } from '../../sync/explain/moved-fields.ts'
-import { type Reason, readStatus, type WarehouseStatus } from '../../sync/explain/status.ts'
-import { causeWords } from '../../sync/run/cause-words.ts'
+import {
+  mainReasons,
+  type Reason,
+  readStatus,
+  type WarehouseStatus,
+} from '../../sync/explain/status.ts'
+import { causeWords, withTotal } from '../../sync/run/cause-words.ts'
 import { findRooftops } from '../../sync/run/rooftops.ts'
-import { firstText, listText } from '../../values/text.ts'
+import { eachText, firstText, listText } from '../../values/text.ts'
 import { isOfConfig, readSource, registerSource } from '../../warehouse/db/run-source.ts'
 import type { Db } from '../../warehouse/db/transaction.ts'
 import { alertTargets } from '../config/alerts.ts'
@@ -199,7 +204,8 @@ interface FailedJob {
   readonly isExplained: boolean
 }
 
-/** Jobs whose newest finished run failed. A run in progress does not count, as its result is not known. */
+/** Jobs whose newest finished run failed. A run in progress does not count, as its result is not known, nor does one that a scheduler
+ *  began if the job is switched off: no other one follows it. */
 async function readFailed(
   db: Db,
   config: Pick<Config, 'appraisal' | 'vehicleData'>,
@@ -210,11 +216,11 @@ async function readFailed(
        select from ops.run_stream as part join ops.run using (run_id)
        where run_id = any(run_ids) and part.status in ('failed', 'parked') and arguments ->> 'mode' in ('sync', 'backfill', 'reprice')
      ) or exists (select from core.stream_status where last_status = 'failed' and last_error = newest.error) as "isExplained"
-     from unnest(${jobs.map(({ name }) => name)}::text[]) as name
+     from unnest(${jobs.map(({ name }) => name)}::text[], ${jobs.map(({ disabledReason: off }) => off === null)}::boolean[]) as job (name, is_on)
      cross join lateral (
-       select status, error, run_ids from ops.job_fire
+       select status, error, run_ids, cause from ops.job_fire
        where job_name = name and status in ('ok', 'partial', 'failed', 'died') and ${isOfConfig('job_fire.source_id', config)} order by fire_id desc limit 1) as newest
-     where status in ('failed', 'died')`.execute(db)
+     where status in ('failed', 'died') and (is_on or cause = 'manual')`.execute(db)
   return rows
 }
 
@@ -249,7 +255,7 @@ export function jobProblems(
   if (late.length > 0)
     raised.push({
       key: 'job/late',
-      what: `${list(late.map(([name]) => name))} late: ${late[0]![1].error ?? ''}`,
+      what: `${list(late.map(([name]) => name))} late: ${eachText(late.map(([name, { error }]) => [name, error ?? '']))}`,
     })
   if (waiting.length > 0)
     raised.push({
@@ -259,44 +265,52 @@ export function jobProblems(
   return { raised, openKeys: new Set(raised.map(({ key }) => key)) }
 }
 
-interface Miss {
+interface Miss extends Pick<Reason, 'cause' | 'text'> {
   readonly rooftop: string
   readonly stream: string
   readonly key: string
-  readonly text: string
 }
 
-/** Streams that miss an objective, and fields that moved. Only the first reason of a stream is raised, since it may cause the others. */
-function objectiveProblems(
+/** Streams that miss an objective, and fields that moved. Only the main reasons of a stream are raised. */
+export function objectiveProblems(
   rooftops: WarehouseStatus['rooftops'],
   moved: readonly MovedText[] = [],
 ): Problems {
   const all = Object.entries(rooftops).flatMap(([uid, { name, streams }]) =>
     Object.entries(streams).map(([stream, health]) => ({ uid, name, stream, ...health })),
   )
-  const misses = all.map(({ uid, name, stream, reasons }) =>
-    // A stream that was never loaded is no problem yet.
-    reasons
-      .filter(({ cause }) => cause !== 'never')
-      .map((reason): Miss => {
-        return { rooftop: name, stream, key: reasonKey(reason, uid), text: reason.text }
+  const listMisses = (choose: typeof mainReasons) =>
+    all.flatMap(({ uid, name, stream, reasons }) =>
+      // A stream that was never loaded is no problem yet.
+      choose(reasons.filter(({ cause }) => cause !== 'never')).map((reason): Miss => {
+        return { ...reason, rooftop: name, stream, key: reasonKey(reason, uid) }
       }),
-  )
-  const first = misses.flatMap(([miss]) => miss ?? [])
-  const raised = [...Map.groupBy(first, ({ key }) => key)].map(([key, group]) => ({
+    )
+  const main = Map.groupBy(listMisses(mainReasons), ({ key }) => key)
+  const raised = [...main].map(([key, group]) => ({
     key,
-    what: `${list(group.map(({ stream }) => stream))} of ${list(group.map(({ rooftop }) => rooftop))}: ${group[0]!.text}`,
+    what: `${list(group.map(({ stream }) => stream))} of ${list(group.map(({ rooftop }) => rooftop))}: ${whatOfAll(group)}`,
   }))
   if (moved.length > 0)
     raised.push({
       key: 'objective/names',
       what: moved.map(({ what, why, cure }) => `${what}: ${listText(why, 3)}. ${cure}`).join(' '),
     })
-  const openKeys = new Set([...misses.flat(), ...raised].map(({ key }) => key))
+  const openKeys = new Set(
+    [...listMisses((reasons) => [...reasons]), ...raised].map(({ key }) => key),
+  )
   // While a run is active it may still fix these, so they stay open.
   if (all.some(({ isAtWork }) => isAtWork))
     for (const cause of ['late', 'gaps']) openKeys.add(`objective/${cause}`)
   return { raised, openKeys }
+}
+
+/** Failures with the same words have one text; the spans and numbers of other reasons are those of a stream of a rooftop. */
+function whatOfAll(group: readonly Miss[]): string {
+  const { cause } = group[0]!
+  return cause === 'failed' || cause === 'quarantine'
+    ? withTotal(group.map(({ text }) => text))
+    : eachText(group.map(({ rooftop, text }) => [rooftop, text]))
 }
 
 /** The cause of a reason. A refused key is one cause; other failures differ by their words. */

@@ -2,6 +2,7 @@ import { hostname } from 'node:os'
 import { sql } from 'kysely'
 import type pg from 'pg'
 import { BusyError } from '../../errors.ts'
+import { plural } from '../../values/text.ts'
 import { type LockKey, lockGraceSeconds } from '../../warehouse/db/held-lock.ts'
 import { lockSql } from '../../warehouse/db/locks.ts'
 import { type Db, dbOn, inTransaction } from '../../warehouse/db/transaction.ts'
@@ -32,8 +33,8 @@ type ClaimResult =
 
 /** A process without a heartbeat for this long loses its job run, even if its session still seems open. */
 const silentSeconds = 60
-/** After this many processes have ended during a job run, it is not tried again. */
-const maxAttempts = 5
+/** After this many processes have ended during a job run, it is not tried again. A stop by a signal is no such end. */
+const maxDeaths = 5
 
 interface OpenRun {
   readonly fireId: number
@@ -41,6 +42,8 @@ interface OpenRun {
   readonly cause: Claim['cause']
   readonly slot: Date | null
   readonly status: 'running' | 'stopped'
+  /** How many processes had ended without a signal when this attempt began, by the error until it ends. */
+  readonly deaths: number
   readonly isSilent: boolean
   readonly process: string
 }
@@ -120,7 +123,7 @@ async function lockJob(db: Db, { jobName }: SourceJob): Promise<void> {
 /** Job runs that are running, and the newest one if it was stopped, since a scheduler resumes it. */
 async function openRuns(db: Db, { sourceId, jobName }: SourceJob): Promise<OpenRun[]> {
   const { rows } = await sql<OpenRun>`
-    select fire_id as "fireId", attempt, cause, slot_at as slot, status,
+    select fire_id as "fireId", attempt, cause, slot_at as slot, status, coalesce(substring(error from 'ended (\\d+) time')::int, 0) as deaths,
       heartbeat_at < clock_timestamp() - make_interval(secs => ${silentSeconds}) as "isSilent",
       'process ' || process_id || ' on ' || host as process
     from ops.job_fire as run
@@ -134,7 +137,8 @@ async function openRuns(db: Db, { sourceId, jobName }: SourceJob): Promise<OpenR
 
 /** The lock of one attempt at a job run. The session of the process that executes it holds the lock. */
 export function jobRunLock({ fireId, attempt }: Pick<Claim, 'fireId' | 'attempt'>): LockKey {
-  return ['jobRun', (fireId * 8 + attempt) % 2_147_483_647]
+  // Eight keys for each run: of nine attempts, the first is over.
+  return ['jobRun', (fireId * 8 + (attempt % 8)) % 2_147_483_647]
 }
 
 /** The first run whose process is alive: its lock is held, and its heartbeat is recent. */
@@ -184,22 +188,24 @@ async function claimNew(
   return { kind: 'claimed', claim }
 }
 
-/** Takes over a job run, or ends it as failed after too many attempts. */
+/** Takes over a job run, or ends it as failed after too many deaths. */
 async function resume(
   db: Db,
   holder: pg.PoolClient,
-  { sourceId, fireId, slot, attempt }: OpenRun & SourceJob,
+  { sourceId, fireId, slot, attempt, status, deaths: earlier }: OpenRun & SourceJob,
 ): Promise<ClaimResult> {
-  if (attempt >= maxAttempts) {
+  const deaths = status === 'running' ? earlier + 1 : 0
+  const error =
+    deaths === 0 ? null : `its process ended ${plural(deaths, 'time')} before the job did`
+  if (deaths >= maxDeaths) {
     await sql`
-      update ops.job_fire set status = 'failed', finished_at = clock_timestamp(),
-        error = ${`its process ended ${attempt} times before the job did`}
+      update ops.job_fire set status = 'failed', finished_at = clock_timestamp(), error = ${error}
       where fire_id = ${fireId}`.execute(db)
     return { kind: 'none' }
   }
   await sql`
     update ops.job_fire set status = 'running', attempt = attempt + 1, heartbeat_at = clock_timestamp(),
-      finished_at = null, error = null, host = ${host()}, process_id = ${process.pid}, source_id = ${sourceId}
+      finished_at = null, error = ${error}, host = ${host()}, process_id = ${process.pid}, source_id = ${sourceId}
     where fire_id = ${fireId}`.execute(db)
   const claim: Claim = {
     fireId,

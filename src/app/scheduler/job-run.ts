@@ -96,9 +96,17 @@ async function isCutShort({ db }: Context, { runs }: JobWorkResult): Promise<boo
   return rows[0]!.cut
 }
 
-function budgetSpent({ budgetMinutes }: PlannedJob) {
-  const error = `stopped after its budget of ${budgetMinutes} minutes; the next slot continues`
-  return { status: 'partial', error } as const
+function budgetSpent({ budgetMinutes, work }: PlannedJob) {
+  const stopped = `stopped after its budget of ${budgetMinutes} minutes`
+  // An export makes new files visible at its end alone, and "every" lists from the newest window on.
+  if (work.kind === 'lake')
+    return {
+      status: 'failed',
+      error: `${stopped}, and the next slot begins again: "forecourt lake export" has no budget`,
+    } as const
+  if (work.kind === 'sync' && work.windows === 'every')
+    return { status: 'failed', error: `${stopped}, and the next slot begins again` } as const
+  return { status: 'partial', error: `${stopped}; the next slot continues` } as const
 }
 
 /**

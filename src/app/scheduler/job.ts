@@ -26,7 +26,7 @@ export interface Job {
   /** The IANA time zone of the schedule. */
   readonly timezone: string
   readonly work: Work
-  /** After this time the job is stopped at a clean checkpoint; its next slot continues from there. */
+  /** After this time the job is stopped at a clean checkpoint. Its next slot continues from there, or the run has failed. */
   readonly budgetMinutes: number
   /** How long it waits for another run that holds the same work, before it is skipped. */
   readonly waitMinutes: number

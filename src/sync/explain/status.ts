@@ -3,6 +3,7 @@ import type { Config } from '../../app/config/read.ts'
 import type { RooftopRow } from '../../values/rooftop.ts'
 import { firstText, joinSentences } from '../../values/text.ts'
 import { sourceOfRun } from '../../warehouse/db/run-source.ts'
+import { readSourceNow } from '../../warehouse/db/source-now.ts'
 import type { Db } from '../../warehouse/db/transaction.ts'
 import { rereadWithinNights } from '../records/reread.ts'
 import type { Stream } from '../run/stream.ts'
@@ -123,6 +124,7 @@ async function readWarehouseStatus(
   const zoneChanges = await readZoneChanges(db)
   const facts = await readFacts(db, streams, rooftops)
   const { start } = config.sync
+  const missing = notListed(start, await readSourceNow(db))
   const withinNights = rereadWithinNights(config.sync)
   const covered = new Map<string, ReadonlyMap<number, Covered>>()
   for (const { records } of streams)
@@ -132,7 +134,7 @@ async function readWarehouseStatus(
   for (const { id, uid, name } of rooftops) {
     const byStream = streams.map((stream) => {
       const found = covered.get(stream.name)
-      const windowed = found && { covered: found.get(id) ?? notListed(start), withinNights }
+      const windowed = found && { covered: found.get(id) ?? missing, withinNights }
       return [stream.name, streamHealth(facts.get(factsKey(stream.name, id))!, windowed, start)]
     })
     const zoneChange = zoneChanges.get(id) ?? null
@@ -162,10 +164,10 @@ async function runningRuns(db: Db): Promise<RunningRun[]> {
 }
 
 /** Of a rooftop without coverage: everything since the start of the sync is missing. */
-function notListed(start: Date): Omit<Covered, 'rooftopId'> {
-  const until = new Date(Math.max(Date.now(), start.getTime()))
-  const gap = { from: start.toISOString(), until: until.toISOString() }
-  return { ...{ listed: null, settled: null, records: 0, overdue: 0 }, gaps: [gap], unprovable: [] }
+function notListed(start: Date, sourceNow: Date): Omit<Covered, 'rooftopId'> {
+  const all = { from: start.toISOString(), until: sourceNow.toISOString() }
+  const gaps = start < sourceNow ? [all] : []
+  return { ...{ listed: null, settled: null, records: 0, overdue: 0 }, gaps, unprovable: [] }
 }
 
 function streamHealth(
@@ -233,6 +235,15 @@ function whatIsWrong(
   if (covered.unprovable.length > 0)
     add('unprovable', `cannot be proved complete: ${spans(covered.unprovable)}`)
   return reasons
+}
+
+/** The reasons that no other one explains: the first may be the cause of those after it, but not of rows that a verification found or
+ *  records that did not fit, and these of no other. */
+export function mainReasons(reasons: readonly Reason[]): Reason[] {
+  const first = reasons.find(({ cause }) => cause !== 'quarantine')
+  return reasons.filter(
+    (reason) => reason === first || ['verification', 'quarantine'].includes(reason.cause),
+  )
 }
 
 function spans(list: readonly IsoSpan[]): string {

@@ -1,6 +1,7 @@
 import { sql } from 'kysely'
 import { appraisalKey, vehicleDataKey } from '../../api/sources/key-advice.ts'
 import type { Config } from '../../app/config/read.ts'
+import { sourceNow } from '../../warehouse/db/source-now.ts'
 import type { Db } from '../../warehouse/db/transaction.ts'
 
 /** Where and since when the service refuses a key. Times are by the clock of the database. */
@@ -21,7 +22,8 @@ export interface KeyRefusal {
   readonly all: number
 }
 
-/** An API key: whether and how fast it may be used, and which processes use it. Times are by the clock of the database. */
+/** An API key: whether and how fast it may be used, and which processes use it. Times are by the clock of the database, but for
+ *  `parked`: by that of the source. */
 export interface KeyState {
   /** As in `ops.rate_budget`. */
   readonly key: string
@@ -67,7 +69,7 @@ export async function readKeyStates(
     select key, rate, throttled_at as "throttledAt",
       case when blocked_until > clock_timestamp() then blocked_until end as "blockedUntil",
       coalesce((select json_agg(json_build_object('stream', stream, 'until', until, 'reason', reason) order by stream) from ops.parked
-        where key_name in (key, split_part(key, '/', 2)) and until > clock_timestamp()), '[]') as parked,
+        where key_name in (key, split_part(key, '/', 2)) and until > ${sourceNow}), '[]') as parked,
       coalesce((select json_agg(json_build_object('host', host, 'processId', process_id, 'inFlight', in_flight, 'demand', demand) order by host, process_id)
         from ops.rate_member as member where member.key_name = key and seen_at > clock_timestamp() - interval '5 seconds'), '[]') as users,
       refusal
@@ -99,6 +101,12 @@ function withTimes(refusal: KeyRefusal): KeyRefusal {
     lastAt: new Date(lastAt),
     goodAt: goodAt && new Date(goodAt),
   }
+}
+
+/** When the quota of all of these streams is new again, and what the service answered. */
+export function quotaEnd(parked: KeyState['parked']): { until: string; reasons: string[] } {
+  const until = parked.reduce((last, one) => (one.until > last ? one.until : last), '')
+  return { until, reasons: [...new Set(parked.map(({ reason }) => reason))] }
 }
 
 function keyState(key: Omit<KeyState, 'state'>): KeyState['state'] {

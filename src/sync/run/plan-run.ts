@@ -7,7 +7,7 @@ import { connectWarehouse, embeddedFolder } from '../../warehouse/warehouse.ts'
 import type { DueReason } from '../windows/due-windows.ts'
 import { findRooftops } from './rooftops.ts'
 import type { Run } from './run-ledger.ts'
-import type { RunRequest } from './start-run.ts'
+import { planUntilNow, type RunRequest } from './start-run.ts'
 import type { CallPlan } from './stream.ts'
 
 /** What a run would do with a stream of a rooftop. */
@@ -43,7 +43,7 @@ export async function planRun(
   const db = warehouse?.db ?? null
   const now = toUnixSeconds(new Date())
   const begins = { runId: -1, status: 'running', startedAt: new Date(), sourceStart: now } as const
-  const run: Run = { lane: 'foreground', ...request.plan, ...begins }
+  const run: Run = { lane: 'foreground', ...planUntilNow(request.plan, now), ...begins }
   const known = db ? await findRooftops(db, config.rooftops) : []
   const plan: PlannedWork[] = []
   for (const stream of request.streams) {

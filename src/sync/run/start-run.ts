@@ -1,9 +1,9 @@
 import { sql } from 'kysely'
 import type { RooftopConfig } from '../../app/config/read.ts'
 import type { Context } from '../../context.ts'
-import { BusyError } from '../../errors.ts'
+import { BusyError, UsageError } from '../../errors.ts'
 import type { RooftopRow } from '../../values/rooftop.ts'
-import { toUnixSeconds } from '../../values/unix-seconds.ts'
+import { fromUnixSeconds, toUnixSeconds } from '../../values/unix-seconds.ts'
 import { wireDigest } from '../../values/wire.ts'
 import { lockSql } from '../../warehouse/db/locks.ts'
 import { assertSchemaKnown } from '../../warehouse/db/migrate.ts'
@@ -18,6 +18,7 @@ import {
   finishRun,
   insertRun,
   insertRunStreams,
+  isHistory,
   type Run,
   type RunPlan,
   type RunStreamKey,
@@ -69,7 +70,7 @@ export async function startRun(
       const plan =
         request.plan.mode === 'replay'
           ? { ...request.plan, wireDigest: wireDigest(context.config.wire) }
-          : request.plan
+          : planUntilNow(request.plan, sourceStart)
       const run = await insertRun(tx.db, plan, { sourceId, sourceStart }, names)
       lock = holder && (await RunLock.take(context.pool, holder, run.runId))
       const work = request.streams.flatMap(({ name }) =>
@@ -90,6 +91,20 @@ export async function startRun(
     else (lock as RunLock).release()
     throw error
   }
+}
+
+/** The plan without the future of the source: a window that is listed before its time would count as proved. UsageError when
+ *  nothing of it is left. */
+export function planUntilNow(plan: RunPlan, sourceStart: number): RunPlan {
+  const { from, until, lane = 'foreground' } = plan
+  if (!isHistory({ ...plan, lane })) return plan
+  if (from >= sourceStart) {
+    const [begin, now] = [from, sourceStart].map((at) => fromUnixSeconds(at).toISOString())
+    throw new UsageError(
+      `${begin} lies in the future of the source, whose time is ${now}: there is nothing to load.`,
+    )
+  }
+  return until !== null && until >= sourceStart ? { ...plan, until: null } : plan
 }
 
 /**

@@ -5,7 +5,7 @@ import { freshWithinHours } from '../../sync/explain/status.ts'
 import { causeWords } from '../../sync/run/cause-words.ts'
 import type { KeyState } from '../../sync/run/key-states.ts'
 import { earliest } from '../../values/instant.ts'
-import { listText, plural } from '../../values/text.ts'
+import { eachText, listText, plural } from '../../values/text.ts'
 import { refusalCure, refusalText, whereRefused } from './key-words.ts'
 import type { StreamState } from './stream-states.ts'
 
@@ -104,6 +104,17 @@ function explainState({ status, error, fault, gaps, unprovable }: StreamState): 
     : 'The reason was not recorded.'
 }
 
+/** The reason of states with one cause, with the numbers of all of them. */
+function explainAll(states: readonly StreamState[]): string {
+  const [first] = states as [StreamState]
+  const sum = (name: 'gaps' | 'unprovable') => states.reduce((all, state) => all + state[name], 0)
+  const fault = eachText(states.map((state) => [state.name, state.fault ?? '']))
+  return explainState({
+    ...{ ...first, gaps: sum('gaps'), unprovable: sum('unprovable') },
+    fault: first.fault && fault,
+  })
+}
+
 const ranks = { failed: 0, late: 1, never: 3, partial: 4 } as const
 const words = { failed: 'Failed', late: 'Late', never: 'Never', partial: 'Incomplete' } as const
 
@@ -122,7 +133,7 @@ function streamProblem(states: readonly StreamState[]): StreamProblem {
     tone: isWrong || status === 'failed' || status === 'late' ? 'bad' : 'warn',
     what: listText(rooftops, 3),
     detail: status === 'failed' && keys.length === 1 ? `${which}, key “${keys[0]}”` : which,
-    why: explainState(first),
+    why: explainAll(states),
     since: earliest(states.map(({ since }) => since).filter((at) => at !== null)),
     link: problemLink(states, rooftops.length === 1),
   }

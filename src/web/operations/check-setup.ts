@@ -169,7 +169,7 @@ async function checkSource({ config, log, signal }: Source): Promise<Check[]> {
   }
   const source = { appraisal, wire: config.wire.appraisal, signal }
   const rooftops = config.rooftops.map((rooftop) => checkRooftop(source, rooftop))
-  return [clock, ...(await Promise.all(rooftops)).flat()]
+  return [clock, ...startProblems(config, appraisal), ...(await Promise.all(rooftops)).flat()]
 }
 
 /** An unknown batch is asked for: that bills nothing, and only a key that is refused answers 401 or 403 [V §5]. */
@@ -206,6 +206,12 @@ async function checkClock(appraisal: AppraisalClient, signal: AbortSignal): Prom
     return ok('clock', `the source's clock differs from ours by ${seconds} s`)
   const detail = `the source's clock is ${Math.abs(seconds)} s ${seconds > 0 ? 'ahead of' : 'behind'} ours`
   return warn('clock', `${detail}: windows go by the source's, but set ours right`)
+}
+
+function startProblems({ sync: { start } }: Config, { clock }: AppraisalClient): Check[] {
+  if (start < clock.now()) return []
+  const detail = `${start.toISOString()} lies in the future: nothing is loaded until then`
+  return [warn('sync.start', detail)]
 }
 
 /** The evaluation to compare with was created in this number of days. */

@@ -98,6 +98,46 @@ test('a backfill never moves the incremental coverage backwards, and the next sy
   })
 })
 
+test.for(['2026-03-10T06:30:00Z', '2026-04-01'])(
+  'a backfill to %s, which the source has not reached, ends now',
+  async (to) => {
+    await using fixture = await openChildFixture(smallFixture())
+    await using warehouse = await fixture.warehouse()
+
+    await warehouse.json(['backfill', 'evaluations', '--from', '2026-03-09', '--to', to])
+
+    const { rows } = await warehouse.database.pool.query(
+      'select wanted::text, arguments from ops.run cross join ops.coverage',
+    )
+    expect(rows).toMatchObject([
+      {
+        wanted: '{["2026-03-09 00:00:00+00","2026-03-10 06:30:00+00")}',
+        arguments: { until: null },
+      },
+    ])
+    expect(fixture.sandbox.requests.count('/getevallist')).toBe(2)
+    const { document } = await warehouse.json(['backfill', '--status'])
+    expect(document['runs']).toMatchObject([{ to: '2026-03-10T06:30:00.000Z' }])
+  },
+)
+
+test.for([[], ['--to', '2026-04-01']])(
+  'a backfill from the future of the source is refused (%j)',
+  async (to) => {
+    await using fixture = await openChildFixture(smallFixture())
+    await using warehouse = await fixture.warehouse()
+
+    const done = await warehouse.run(['backfill', 'evaluations', '--from', '2026-03-20', ...to])
+
+    expect(done.code).toBe(2)
+    expect(done.stderr).toContain(
+      '2026-03-20T00:00:00.000Z lies in the future of the source, whose time is 2026-03-10T06:30:00.000Z: there is nothing to load.',
+    )
+    const { rows } = await warehouse.database.pool.query('select from ops.run')
+    expect(rows).toEqual([])
+  },
+)
+
 test('backfill --dry-run calls nothing and writes no run', async () => {
   await using fixture = await openChildFixture(smallFixture())
   await using warehouse = await fixture.warehouse()

@@ -71,6 +71,24 @@ test('a check makes three free calls for each rooftop and writes nothing', async
   expect(calls).toHaveLength(3 * 12 + 2)
 })
 
+test.for([
+  ['2026-03-10T06:29:59Z', []],
+  [
+    '2026-03-10T06:31:00Z',
+    ['warn sync.start: 2026-03-10T06:31:00.000Z lies in the future: nothing is loaded until then'],
+  ],
+] as const)(
+  'check warns of a sync.start that the source has not reached: %s',
+  async ([start, expected]) => {
+    await using sandbox = await startGroups()
+
+    const { code, checks } = await checkWith({ ...sandbox.clientConfig(), sync: { start } })
+
+    const found = problemsOf(sandbox, checks).filter((line) => line.includes('sync.start'))
+    expect([code, found]).toEqual([0, expected])
+  },
+)
+
 const plants: readonly {
   readonly name: string
   readonly changes: Readonly<Record<string, object>>

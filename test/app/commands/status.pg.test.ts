@@ -85,6 +85,20 @@ test('status says what is missing and why, exit 1', async () => {
   })
 })
 
+test('before sync.start, nothing is missing and no cure is named', async () => {
+  // Past by our clock, and in the future of the source.
+  await using fixture = await openChildFixture({ ...smallFixture(), sync: { start: '2026-03-20' } })
+  await using warehouse = await fixture.warehouse()
+  await warehouse.night(allStreams)
+
+  const { code, document } = await warehouse.json(['status'])
+
+  expect([code, document['status']]).toEqual([0, 'ok'])
+  expect(document['rooftops']!['rooftop-1']!['streams']!['evaluations']).toMatchObject({
+    ...{ status: 'ok', gaps: 0, coveredTo: null, reasons: [] },
+  })
+})
+
 test('status names a run that has not ended', async () => {
   await using fixture = await openChildFixture(smallFixture())
   await using warehouse = await fixture.warehouse()

@@ -108,7 +108,12 @@ rooftops:
   ])
 })
 
-test.for(['Australia/Sidney', '+10:00', '', 'AEST time'])('%j is not a time zone', (zone) => {
+const noZones = [
+  ...['Australia/Sidney', '+10:00', '', 'AEST time', 'AET', 'CST', 'EST', 'Japan'],
+  ...['US/Pacific-New', 'SystemV/PST8PDT'],
+]
+
+test.for(noZones)('%j is not a time zone', (zone) => {
   const text = oneRooftop.replace('Australia/Sydney', `"${zone}"`)
 
   expect(problemsOf(text)).toEqual([

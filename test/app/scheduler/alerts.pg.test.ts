@@ -224,6 +224,33 @@ test.each(
   ])
 })
 
+test.for([
+  ['schedule', 'enabled', 1],
+  ['schedule', 'off', 0],
+  // As system cron runs it.
+  ['manual', 'off', 1],
+] as const)(
+  'a failure of a job (%s, %s) gives %s alerts by the run of another job',
+  async ([cause, state, alerts]) => {
+    await using receiver = await openReceiver()
+    await using fixture = await openScheduleFixture(
+      { hourly: { enabled: true }, retention: { enabled: state === 'enabled' } },
+      { alerts: { url: receiver.url } },
+    )
+    await fixture.run(['run', 'hourly'])
+    await fixture.database.pool.query(
+      `insert into ops.job_fire (job_name, cause, slot_at, status, error, host, process_id, claimed_at, finished_at)
+     values ('retention', $1::text, case when $1::text = 'schedule' then now() end, 'failed', 'the disk is full', 'h', 1, now(), now())`,
+      [cause],
+    )
+
+    await fixture.run(['run', 'hourly'])
+
+    const what = 'retention failed: the disk is full'
+    expect(receiver.got.map((message) => message.what)).toEqual(Array(alerts).fill(what))
+  },
+)
+
 test('a failing job is not resolved while its next run is in progress', {
   tags: 'ci',
 }, async () => {

@@ -1,3 +1,4 @@
+import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { claimManually, claimSlot } from '#src/app/scheduler/claim-slot.ts'
 import { executeJobRun } from '#src/app/scheduler/job-run.ts'
@@ -8,6 +9,7 @@ import type { Context } from '#src/context.ts'
 import { openDb } from '#src/warehouse/db/transaction.ts'
 import { until } from '../../support/child.ts'
 import { databaseLocks, untilFreeLocksCount } from '../../support/postgres.ts'
+import { temporaryFolder } from '../../support/temporary-folder.ts'
 import { openScheduleFixture, type ScheduleFixture } from './schedule-fixture.ts'
 
 /** A schedule whose newest slot was two hours ago. */
@@ -117,31 +119,38 @@ test('a job run whose process ended is taken over; the earlier attempt can recor
   expect(shown(await fixture.jobRuns())).toEqual([{ status: 'ok', attempt: 2, slot_at: slot }])
 })
 
-test('a job whose process ends repeatedly is recorded as failed', async () => {
-  await using fixture = await openScheduleFixture({ hourly: { schedule: twoHoursAgo() } })
-  await using context = await fixture.context()
-  const slot = await knownForDays(context, await hourlyOf(context), 1)
+test.for([0, 9])(
+  'a job that was stopped %d times has failed once its process has ended 5 times',
+  async (stops) => {
+    await using fixture = await openScheduleFixture({ hourly: { schedule: twoHoursAgo() } })
+    await using context = await fixture.context()
+    const job = await hourlyOf(context)
+    const slot = await knownForDays(context, job, 1)
+    const stopped = { ...context, signal: AbortSignal.abort(new Error('stopped by the test')) }
 
-  const claims = []
-  for (let left = 7; left > 0; left--) {
-    const claimed = await claimSlot(context.pool, jobOf(context, 'hourly'), slot)
-    claims.push(claimed.kind)
-    if (claimed.kind === 'claimed') claimed.claim.holder.release(true)
-    await until(async () => {
-      const { rows } = await fixture.database.pool.query(
-        `select from ${databaseLocks} where locktype = 'advisory' and classid = 7309`,
-      )
-      return rows.length === 0
-    })
-  }
+    const claims = []
+    for (let claim = 1; claim <= stops + 7; claim++) {
+      const claimed = await claimSlot(context.pool, jobOf(context, 'hourly'), slot)
+      claims.push(claimed.kind)
+      if (claimed.kind !== 'claimed') continue
+      if (claim <= stops) await executeJobRun(stopped, job, claimed.claim)
+      else claimed.claim.holder.release(true)
+      await until(async () => {
+        const { rows } = await fixture.database.pool.query(
+          `select from ${databaseLocks} where locktype = 'advisory' and classid = 7309`,
+        )
+        return rows.length === 0
+      })
+    }
 
-  expect(claims).toEqual([...Array(5).fill('claimed'), 'none', 'none'])
-  const [jobRun] = await fixture.jobRuns()
-  expect([jobRun!.status, jobRun!.error]).toEqual([
-    'failed',
-    'its process ended 5 times before the job did',
-  ])
-})
+    expect(claims).toEqual([...Array(stops + 5).fill('claimed'), 'none', 'none'])
+    const [jobRun] = await fixture.jobRuns()
+    expect([jobRun!.status, jobRun!.error]).toEqual([
+      'failed',
+      'its process ended 5 times before the job did',
+    ])
+  },
+)
 
 test('a slot is skipped while the job is running, and a manual run is refused', async () => {
   await using fixture = await openScheduleFixture({ hourly: { schedule: '* * * * * *' } })
@@ -234,6 +243,27 @@ test('a failed job is recorded with the errors of its rooftops', async () => {
   expect(jobRun).toMatchObject({ status: 'failed', cause: 'manual', slot_at: null })
   expect(jobRun!.error).toMatch(/^rooftop-1: evaluations: .*web page, not JSON/)
   expect(jobRun!.run_ids).toHaveLength(1)
+})
+
+test.for([
+  ['hourly', 'partial', '; the next slot continues'],
+  ['reconcile', 'failed', ', and the next slot begins again'],
+  [
+    ...(['lake-export', 'failed'] as const),
+    ', and the next slot begins again: "forecourt lake export" has no budget',
+  ],
+] as const)('%s that does not end within its budget is %s', async ([name, status, text]) => {
+  await using folder = await temporaryFolder()
+  const lake = { to: join(folder.path, 'lake') }
+  await using fixture = await openScheduleFixture({ [name]: { enabled: true } }, { lake })
+  await using context = await fixture.context()
+  const job = (await loadJobs(context.config)).find((one) => one.name === name)!
+  const claim = await claimManually(context.pool, jobOf(context, job.name))
+
+  const { report } = await executeJobRun(context, { ...job, budgetMinutes: 0 }, claim)
+
+  const error = `stopped after its budget of 0 minutes${text}`
+  expect(report).toMatchObject({ status, error })
 })
 
 test('the next scheduler continues a stopped job run', { tags: 'ci' }, async () => {

@@ -277,8 +277,6 @@ test('a quota that is used up and a slowed key are states of their own', {
   const { pool } = fixture.database
   await fixture.nightAfter(1)
   for (const fault of quota) fault.remove()
-  // The clock of the source has moved on by days.
-  await pool.query(`update ops.parked set until = now() + interval '3 hours'`)
   const parked = await everywhere()
   await pool.query('delete from ops.parked')
   await fixture.nightAfter(1)

@@ -310,7 +310,7 @@ test('work without a worker, paused backfills, keys and links need attention, th
     `insert into ops.run (command, arguments, status, source_started_at, is_detached, lane, heartbeat_at, finished_at) values
        ('backfill', '{"mode": "backfill", "from": 0}', 'running', now(), true, 'background', now() - interval '5 minutes', null),
        ('backfill', '{"mode": "backfill", "from": 0}', 'paused', now(), true, 'background', now(), now() - interval '1 hour');
-     insert into ops.parked values ('au', 'vehicle-checks', now() + interval '5 hours', 'the daily quota is used up');
+     insert into ops.parked values ('au', 'pricing', '2999-01-01', 'a 429'), ('au', 'vehicle-checks', '2999-01-02', 'the daily quota is used up');
      insert into ops.rate_budget (key_name, blocked_until, throttled_at) values ('appraisal/us', now() + interval '1 hour', now())
        on conflict (key_name) do update set blocked_until = excluded.blocked_until;
      insert into ops.job (job_name, schedule, time_zone, known_since) values ('nightly', '0 2 * * *', 'Australia/Sydney', now() - interval '9 days')`,
@@ -322,6 +322,10 @@ test('work without a worker, paused backfills, keys and links need attention, th
     ...['Late: Job nightly', 'No worker: Run N (backfill) waits', 'Blocked: Key us'],
     ...['Parked: Key au', 'Paused: Run N (backfill)'],
   ])
+  expect(found.find(({ word }) => word === 'Parked')).toMatchObject({
+    detail: 'pricing, vehicle-checks',
+    why: 'a 429; the daily quota is used up; nothing is sent before 2999-01-02 00:00 UTC.',
+  })
   expect(found.at(-1)!.why).toMatch(
     /^It was paused: resume it with "forecourt backfill --resume --run \d+"\.$/,
   )

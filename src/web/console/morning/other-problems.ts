@@ -11,7 +11,7 @@ import {
 import { readCauses } from '../../../sync/explain/quarantine-list.ts'
 import { retriableBy } from '../../../sync/records/retry-quarantined.ts'
 import { resumeCommand } from '../../../sync/run/backfills.ts'
-import type { KeyState } from '../../../sync/run/key-states.ts'
+import { type KeyState, quotaEnd } from '../../../sync/run/key-states.ts'
 import type { Lane } from '../../../sync/run/run-ledger.ts'
 import { listText, plural } from '../../../values/text.ts'
 import { otherSource, type RunSource, sourceOfRun } from '../../../warehouse/db/run-source.ts'
@@ -148,7 +148,7 @@ function keyProblems({ key, parked, blockedUntil, throttledAt }: KeyState): Prob
     why: `${reason}; nothing is sent before ${until.slice(0, 16).replace('T', ' ')} UTC.`,
     link: { label: 'Show the key', path: '/work#keys' },
   })
-  const [first] = parked
+  const { until, reasons } = quotaEnd(parked)
   const isResting = blockedUntil !== null && blockedUntil.getTime() > Date.now() + shownRestMs
   return [
     ...(isResting
@@ -160,11 +160,11 @@ function keyProblems({ key, parked, blockedUntil, throttledAt }: KeyState): Prob
           },
         ]
       : []),
-    ...(first === undefined
+    ...(parked.length === 0
       ? []
       : [
           {
-            ...row(first.until, first.reason),
+            ...row(until, reasons.join('; ')),
             ...{ rank: 7, word: 'Parked', since: null },
             detail: parked.map(({ stream }) => stream).join(', '),
           },

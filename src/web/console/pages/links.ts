@@ -7,7 +7,7 @@ import { type Content, type Html, html } from '../../../values/html.ts'
 import { rooftopOptions } from '../../../values/shell.ts'
 import { shareText } from '../../../values/text.ts'
 import { toUnixSeconds } from '../../../values/unix-seconds.ts'
-import { readSourceNow } from '../../../warehouse/db/source-now.ts'
+import { readSourceNow, sourceNow } from '../../../warehouse/db/source-now.ts'
 import type { Db } from '../../../warehouse/db/transaction.ts'
 import { lifeBounds, readLinkLife } from '../../links/link-status.ts'
 import { refusalCure, whereRefused } from '../../morning/key-words.ts'
@@ -221,7 +221,7 @@ async function readFailures(db: Db, { rooftops }: Config): Promise<FailureRow[]>
 async function readParked(db: Db): Promise<ParkedRow[]> {
   const { rows } = await sql<ParkedRow>`
     select key_name as "keyName", until, reason from ops.parked
-    where stream = 'vehicle-checks' and until > now() order by key_name`.execute(db)
+    where stream = 'vehicle-checks' and until > ${sourceNow} order by key_name`.execute(db)
   return rows
 }
 
