@@ -8,6 +8,7 @@ import type { Person, PersonRedaction } from '../../values/person.ts'
 import { RecordIssues } from '../../values/record.ts'
 import type { RooftopRow } from '../../values/rooftop.ts'
 import type { Db } from '../../warehouse/db/transaction.ts'
+import { withheldBody } from '../screen/redact.ts'
 import { type Erased, parseJson, scrubAnswer, scrubPayload } from '../screen/scrub-payload.ts'
 import { isErasedMark, numberedMark, withoutWholeTerms } from '../screen/search-terms.ts'
 import { addCounts, type Counts, type ErasureWork, type EvaluationKey } from './erasure-work.ts'
@@ -78,6 +79,7 @@ async function scrubRows(
         wire,
         erasedIn(text, evalId, wire, erased),
       )
+    if (column.isWebhook && erased.scope === 'customer') return withheldBody
     return table.name === 'core.user_price' && column.name === 'body'
       ? scrubPrice(text, evalId, wire, erased)
       : redactColumn(column, text, terms)
@@ -99,6 +101,10 @@ export function isStillThere(
   hit: Hit,
   { scope, terms }: Erased,
 ): boolean {
+  const isWithheld = hit.table.columns.every(
+    ({ isWebhook }, index) => !isWebhook || [null, withheldBody].includes(hit.texts[index] ?? null),
+  )
+  if (hit.evaluation !== null && scope === 'customer' && !isWithheld) return true
   const column = isBody(hit) ? 'body' : isQuarantinedEvaluation(hit) ? 'payload' : null
   const text = column === null ? null : valueIn(hit, column)
   if (hit.evaluation === null || text === null)

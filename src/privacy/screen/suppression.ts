@@ -66,7 +66,13 @@ export async function suppressedAmong(
     const contacts = { has, phraseWords: row.phrase_words }
     const other = found.get(row.eval_id)
     const terms = other === undefined ? contacts : unionOfTerms(other.terms, contacts)
-    found.set(row.eval_id, { scope, erasureId: row.erasure_id, at: row.suppressed_at, terms })
+    const ofBoth = other?.scope === 'customer' ? other.scope : scope
+    found.set(row.eval_id, {
+      scope: ofBoth,
+      erasureId: row.erasure_id,
+      at: row.suppressed_at,
+      terms,
+    })
   }
   return found
 }
