@@ -1,14 +1,10 @@
 import { sql } from 'kysely'
 import type { Context } from '../../context.ts'
 import { redactJson, withheldBody } from '../../privacy/screen/redact.ts'
-import {
-  contactsIn,
-  erasedContacts,
-  holdErasureLock,
-  suppressedAmong,
-} from '../../privacy/screen/suppression.ts'
+import { contactsIn, erasedContacts, suppressedAmong } from '../../privacy/screen/suppression.ts'
 import type { RooftopRow } from '../../values/rooftop.ts'
 import { keyedHash } from '../../values/secret.ts'
+import { holdErasureLock } from '../../warehouse/db/locks.ts'
 import { readSourceNow } from '../../warehouse/db/source-now.ts'
 import { inTransaction, type Tx } from '../../warehouse/db/transaction.ts'
 import { type Hint, readHints, type WebhookEvent } from './hint.ts'
