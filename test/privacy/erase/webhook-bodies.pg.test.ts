@@ -106,3 +106,17 @@ test('the search that proves an erasure finds a body that is left, also of no kn
 
   expect(deliveriesIn(receipt.rescan.left)).toBe(4)
 })
+
+test('an evaluation that only a webhook has brought is erased by its number', async () => {
+  await using fixture = await openJanesFixture()
+  await fixture.night()
+  const before = { what: 'before sync.start', body: { ...own, EvalID: 7 }, addressed: true }
+  await deliver(fixture, [before], 1)
+
+  const receipt = await eraseIn(fixture, byEval(7))
+  await deliver(fixture, [before], 2)
+
+  expect(await bodies(fixture)).toEqual([withheld, withheld])
+  expect(receipt).toMatchObject({ matched: 1, rescan: { left: {} } })
+  await expect(eraseIn(fixture, byEval(8))).rejects.toThrow('Evaluation 8 is in no table')
+})
