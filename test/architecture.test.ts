@@ -206,7 +206,7 @@ test('what is received passes one gate that knows the erased customers', async (
   // A replay and a verification read payloads that erasures have cleaned; `why` says when a customer was erased. What is shown of a
   // payload is masked.
   expect([...new Set(importers.map(({ from }) => basename(from)))].sort()).toEqual([
-    ...['derive-rows.ts', 'mask-payload.ts', 'next-read.ts', 'privacy-gate.ts', 'replay-slice.ts'],
+    ...['derive-rows.ts', 'mask-payload.ts', 'next-read.ts', 'privacy-gate.ts'],
   ])
 })
 

@@ -3305,6 +3305,7 @@ CREATE OR REPLACE FUNCTION pii.skip_erased_rows_trg()
  LANGUAGE plpgsql
 AS $function$
 begin
+  perform pg_advisory_xact_lock_shared(7307, 0);
   if exists (
     select from pii.suppressed_evaluation as suppressed
     join core.rooftop using (group_id)

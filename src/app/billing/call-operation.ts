@@ -87,11 +87,21 @@ async function showAnswer(
   }
 }
 
-/** The subject of the call: an evaluation, else a VIN, else a code with its kilometres. Normalised, so that a repeat is recognised. */
-function callSubject({ evalid, vin, adcode, km }: OperationCall['fields']): string | null {
-  const model = adcode === undefined || km === undefined ? adcode : `${adcode}/${km}`
-  const named = evalid ?? vin ?? model
-  return named === undefined ? null : String(named).trim().toUpperCase().slice(0, 64)
+/** The subject of the call: an evaluation, else a VIN or a code with all that changes the answer. Normalised, so that a repeat is
+ *  recognised. */
+function callSubject(fields: OperationCall['fields']): string | null {
+  const { evalid, vin, adcode, km, predictDate, reasoning } = fields
+  const named = evalid ?? vin ?? adcode
+  if (named === undefined) return null
+  const changing = [km, predictDate, reasoning === true ? 'reasoning' : undefined]
+  const details = evalid === undefined ? changing.filter((one) => one !== undefined) : []
+  const suffix = details.map((one) => `/${String(one)}`).join('')
+  return (
+    String(named)
+      .trim()
+      .toUpperCase()
+      .slice(0, 64 - suffix.length) + suffix
+  )
 }
 
 /** Whether errors can name the subject: at the appraisal service only an evaluation. */

@@ -77,10 +77,11 @@ interface Row extends Omit<BilledCall, 'at'> {
 async function callsOfTodayAndOpen(db: Db): Promise<Row[]> {
   const { rows } = await sql<Row>`
     select call.call_id as "callId", call.operation, call.state, call.natural_key as subject,
-      coalesce(evaluation.vin, case when length(call.natural_key) = 17 then call.natural_key end) as vin,
+      coalesce(evaluation.vin, case when length(subject.name) = 17 then subject.name end) as vin,
       rooftop.rooftop_uid as rooftop, call.requested_by as by, call.at, call.check_ref as check, call.note,
       call.budget, call.day = (now() at time zone 'UTC')::date as "isToday"
     from ops.billable_call as call
+    cross join lateral (select split_part(call.natural_key, '/', 1) as name) as subject
     left join core.rooftop using (rooftop_id)
     left join core.evaluation as evaluation on evaluation.rooftop_id = call.rooftop_id
       and evaluation.eval_id = case when call.natural_key ~ '^\\d{1,15}$' then call.natural_key::bigint end

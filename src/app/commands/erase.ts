@@ -1,5 +1,6 @@
 import { join } from 'node:path'
 import { createInterface } from 'node:readline/promises'
+import { sql } from 'kysely'
 import { UsageError } from '../../errors.ts'
 import { erase as eraseCustomer, severalPeople } from '../../privacy/erase/erase.ts'
 import { type FilesRemoved, removeErasedFiles } from '../../privacy/erase/erased-files.ts'
@@ -7,8 +8,10 @@ import { type EvaluationName, isClean, type Receipt } from '../../privacy/erase/
 import { requestedTerms, type Subject } from '../../privacy/erase/subject.ts'
 import { folders, listInboxes } from '../../stock/folders/inbox.ts'
 import { readKnownRooftops } from '../../sync/explain/run-history.ts'
+import { shellQuoted } from '../../values/shell.ts'
 import { firstText, plural } from '../../values/text.ts'
 import type { Db } from '../../warehouse/db/transaction.ts'
+import { storeName } from '../../warehouse/store/open-store.ts'
 import { archiveFolder } from '../../web/archive/archive.ts'
 import { labelRooftops, matchRooftop } from '../config/choose-rooftops.ts'
 import type { Config } from '../config/read.ts'
@@ -35,9 +38,10 @@ export const erase: RunCommand = async (session, options) => {
     await eraseCustomer(pool, config.wire.appraisal, { ...request, dryRun })
   if (isDryRun) {
     const receipt = await run(true)
-    session.result({ dryRun: true, ...receipt, ...outside(config) }, () => [
+    const lakes = await listLakes(db, config)
+    session.result({ dryRun: true, ...receipt, ...outside(config, lakes) }, () => [
       ...receiptLines(byLabel(config, receipt), null, allPeople),
-      ...outsideLines(config),
+      ...outsideLines(config, lakes),
     ])
     return 0
   }
@@ -50,13 +54,14 @@ export const erase: RunCommand = async (session, options) => {
   }
   const receipt = await run(false)
   const files = await removeErasedFiles(db, archiveFolder(config))
+  const lakes = await listLakes(db, config)
   const document = {
     ...{ dryRun: false, ...receipt, filesPending: files.pending },
-    ...outside(config),
+    ...outside(config, lakes),
   }
   session.result(document, () => [
     ...receiptLines(byLabel(config, receipt), files, allPeople),
-    ...outsideLines(config),
+    ...outsideLines(config, lakes),
   ])
   return isClean(receipt) && files.pending === 0 ? 0 : 1
 }
@@ -138,34 +143,45 @@ function byLabel({ rooftops }: Config, receipt: Receipt): Receipt {
   }
 }
 
-/** What the erasure does not reach: lists as they came, which nothing shows whose name they have, and the lake until its next export. */
-function outside(config: Config) {
+/** The lake of the config, and those that this warehouse was exported to. */
+async function listLakes(db: Db, config: Config): Promise<readonly string[]> {
+  const { rows } = await sql<{ lake: string }>`select lake from ops.lake order by lake`.execute(db)
+  const exported = rows.map(({ lake }) => lake)
+  const configured = configuredLake(config)
+  return configured === null ? exported : [...new Set([configured, ...exported])]
+}
+
+function configuredLake({ lake, homeDir }: Config): string | null {
+  return lake.to === null ? null : storeName(lake.to, homeDir)
+}
+
+/** What the erasure does not reach: lists as they came, which nothing shows whose name they have, and lakes until their next export. */
+function outside(config: Config, lakes: readonly string[]) {
   const { done, failed } = folders
   const notSearched = dropFolders(config).flatMap((folder) => [
     join(folder, done),
     join(folder, failed),
   ])
-  return { notSearched, untilNextExport: config.lake.to }
+  return { notSearched, untilNextExport: lakes }
 }
 
 function dropFolders(config: Config): string[] {
   return [...new Set(listInboxes(config).map(({ folder }) => folder))]
 }
 
-function outsideLines(config: Config): string[] {
+function outsideLines(config: Config, lakes: readonly string[]): string[] {
   const dropped = dropFolders(config)
-  const { to } = config.lake
+  const configured = configuredLake(config)
   return [
     ...(dropped.length === 0
       ? []
       : [
           `Not searched: the stock lists in done/ and failed/ of ${dropped.join(', ')}. Remove those that name the customer.`,
         ]),
-    ...(to === null
-      ? []
-      : [
-          `The lake ${to} may name the customer until its next export, which deletes its earlier versions: run "forecourt lake export".`,
-        ]),
+    ...lakes.map(
+      (lake) =>
+        `The lake ${lake} may name the customer until its next export, which deletes its earlier versions: run "forecourt lake export${lake === configured ? '' : ` --to ${shellQuoted(lake)}`}".`,
+    ),
   ]
 }
 

@@ -8,11 +8,17 @@ import type { Person, PersonRedaction } from '../../values/person.ts'
 import { RecordIssues } from '../../values/record.ts'
 import type { RooftopRow } from '../../values/rooftop.ts'
 import type { Db } from '../../warehouse/db/transaction.ts'
+import { withheldBody } from '../screen/redact.ts'
 import { type Erased, parseJson, scrubAnswer, scrubPayload } from '../screen/scrub-payload.ts'
-import { isErasedMark, numberedMark, withoutWholeTerms } from '../screen/search-terms.ts'
+import {
+  erasedMark,
+  isErasedMark,
+  numberedMark,
+  withoutWholeTerms,
+} from '../screen/search-terms.ts'
 import { addCounts, type Counts, type ErasureWork, type EvaluationKey } from './erasure-work.ts'
 import { type Hit, matchesTerms, redactColumn, rewrite, rowsOfEvaluations } from './scan.ts'
-import type { TextTable } from './text-tables.ts'
+import type { TextColumn, TextTable } from './text-tables.ts'
 
 /** Whether the customer in a payload is the person to erase. */
 type IsSubject = (person: Person) => boolean
@@ -78,6 +84,8 @@ async function scrubRows(
         wire,
         erasedIn(text, evalId, wire, erased),
       )
+    const whole = erased.scope === 'customer' ? insteadOfWhole(column, hit) : null
+    if (whole !== null) return whole
     return table.name === 'core.user_price' && column.name === 'body'
       ? scrubPrice(text, evalId, wire, erased)
       : redactColumn(column, text, terms)
@@ -99,6 +107,12 @@ export function isStillThere(
   hit: Hit,
   { scope, terms }: Erased,
 ): boolean {
+  const isLeft = (column: TextColumn, index: number) => {
+    const text = hit.texts[index] ?? null
+    const whole = insteadOfWhole(column, hit)
+    return text !== null && whole !== null && text !== whole
+  }
+  if (hit.evaluation !== null && scope === 'customer' && hit.table.columns.some(isLeft)) return true
   const column = isBody(hit) ? 'body' : isQuarantinedEvaluation(hit) ? 'payload' : null
   const text = column === null ? null : valueIn(hit, column)
   if (hit.evaluation === null || text === null)
@@ -118,6 +132,13 @@ export function isStillThere(
 /** Blanks values, but not the marks of an earlier erasure. */
 function blankUnmarked(_: string, value: unknown): unknown {
   return isErasedMark(value) ? value : value === undefined ? undefined : null
+}
+
+/** What replaces a text that goes as a whole, because any of its fields may be about the customer whose it is; null: it does not. */
+export function insteadOfWhole({ name, isWebhook }: TextColumn, hit: Hit): string | null {
+  if (isWebhook) return withheldBody
+  const isRecord = hit.evaluation !== null && isQuarantinedEvaluation(hit)
+  return hit.table.name === 'ops.quarantine' && name === 'payload' && !isRecord ? erasedMark : null
 }
 
 function isQuarantinedEvaluation(hit: Hit): boolean {

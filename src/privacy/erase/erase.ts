@@ -25,7 +25,12 @@ import {
   suppressContacts,
   suppressedAmong,
 } from '../screen/suppression.ts'
-import { type EvaluationErasure, eraseEvaluations, isStillThere } from './erase-evaluation.ts'
+import {
+  type EvaluationErasure,
+  eraseEvaluations,
+  insteadOfWhole,
+  isStillThere,
+} from './erase-evaluation.ts'
 import { addCounts, type Counts, type ErasureWork, type EvaluationKey } from './erasure-work.ts'
 import {
   distinctPeople,
@@ -210,9 +215,11 @@ async function eraseFound(work: ErasureWork, erasing: Erasing) {
   const rows: Counts[] = []
   const naming = plainTerms(terms)
   for (const hit of otherRows) {
-    const count = await rewrite(db, [hit], (text, column) =>
-      redactColumn(column, text, hit.isForeign ? withoutNames(naming) : naming),
-    )
+    const sought = hit.isForeign ? withoutNames(naming) : naming
+    const count = await rewrite(db, [hit], (text, column) => {
+      const redacted = redactColumn(column, text, sought)
+      return redacted === text ? text : (insteadOfWhole(column, hit) ?? redacted)
+    })
     rows.push({ [hit.table.name]: count })
   }
   // A type of reconditioning may have named the customer.

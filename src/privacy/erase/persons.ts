@@ -110,7 +110,8 @@ export async function findEvaluations(
         union select rooftop_id from raw.payload where endpoint = ${evaluationRecords.endpoint}
           and natural_key = ${key}::text
         union select rooftop_id from ops.quarantine where stream = ${evaluationRecords.name}
-          and natural_key = ${key}::text)
+          and natural_key = ${key}::text
+        union select rooftop_id from ops.webhook_delivery where eval_id = ${key}::bigint)
     )
     group by group_id order by group_id`.execute(db)
   return rows.map((row) => ({ ...row, evalId: Number(row.evalId) }))

@@ -1,6 +1,6 @@
 import { CompiledQuery, sql } from 'kysely'
 import type { Db } from '../../warehouse/db/transaction.ts'
-import { redactJson, redactText } from '../screen/redact.ts'
+import { redactJson, redactText, withheldBody } from '../screen/redact.ts'
 import { parseJson } from '../screen/scrub-payload.ts'
 import { contactsOnly, type SearchTerms, withoutNames } from '../screen/search-terms.ts'
 import { disguised, matching, type Patterns, patternParameters } from './pattern.ts'
@@ -74,8 +74,9 @@ export async function rowsOfEvaluations(
   locks = false,
 ): Promise<Hit[]> {
   if (table.belongs === null) return []
-  const where = `${table.rooftop} = any($1::int[]) and ${table.belongs}`
-  return await select(db, table, { where, locks }, [rooftopIds, evalIds])
+  const rooftop = table.isOfAnyGroup ? `coalesce(${table.rooftop}, ($1::int[])[1])` : table.rooftop
+  const where = `${rooftop} = any($1::int[]) and ${table.belongs}`
+  return await select(db, { ...table, rooftop }, { where, locks }, [rooftopIds, evalIds])
 }
 
 async function select(
@@ -130,12 +131,12 @@ export function redactColumn(column: TextColumn, text: string, terms: SearchTerm
   return redactStored(column, text, removedFrom(column, terms))
 }
 
-function redactStored({ type }: TextColumn, text: string, terms: SearchTerms): string {
-  if (type === 'text') return redactText(text, terms)
-  const body = parseJson(text)
-  if (body === undefined) return redactText(text, terms)
-  const redacted = redactJson(body, terms)
-  return redacted === body ? text : JSON.stringify(redacted)
+function redactStored({ type, isWebhook }: TextColumn, text: string, terms: SearchTerms): string {
+  const body = type === 'text' ? undefined : parseJson(text)
+  const redacted = body === undefined ? redactText(text, terms) : redactJson(body, terms)
+  if (redacted === (body === undefined ? text : body)) return text
+  if (isWebhook) return withheldBody
+  return body === undefined ? String(redacted) : JSON.stringify(redacted)
 }
 
 /** Whether a row contains a term; `ignoreFacts` ignores names in the facts of a vehicle. */
@@ -172,9 +173,10 @@ export async function rewrite(
     const set = next.map(
       ({ column, value }) => sql`${sql.raw(column.name)} = ${columnValue(column, value)}`,
     )
-    await sql`
+    const { numAffectedRows } = await sql`
       update ${sql.raw(table.name)} set ${sql.join(set)} where ctid = ${ctid}::tid`.execute(db)
-    changed++
+    // A row that belongs to the customer's evaluation was changed before, and has a new position.
+    changed += Number(numAffectedRows)
   }
   return changed
 }

@@ -11,6 +11,8 @@ export interface TextColumn {
   readonly declared: string
   /** Part of a key: searched, but never changed. */
   readonly isKey: boolean
+  /** The body of a webhook. No document shows that of a drive, so any of its fields may be about the customer. */
+  readonly isWebhook: boolean
 }
 
 /** A table with its text columns, and the relation of its rows to evaluations. */
@@ -24,7 +26,11 @@ export interface TextTable {
   readonly belongs: string | null
   /** SQL for the rooftop of a row. */
   readonly rooftop: string
+  /** Whether a row without a rooftop belongs to its evaluation of any dealer group. */
+  readonly isOfAnyGroup: boolean
 }
+
+const deliveries = /^ops\.webhook_delivery$/
 
 /** Tables that are not searched: written by erasures, or with names of the program only. */
 const notSearched = [
@@ -58,15 +64,19 @@ export async function textTables(db: Db): Promise<TextTable[]> {
     .filter(({ name }) => !notSearched.some((pattern) => pattern.test(name)))
     .map(({ name, columns, others }) => ({
       name,
-      columns,
+      columns: columns.map((column) => ({
+        ...column,
+        isWebhook: deliveries.test(name) && column.name === 'body',
+      })),
       ...ownership(name, others),
       rooftop: others.includes('rooftop_id') ? 'rooftop_id' : 'null::int',
+      isOfAnyGroup: deliveries.test(name),
     }))
 }
 
 interface TableRow {
   readonly name: string
-  readonly columns: TextColumn[]
+  readonly columns: Omit<TextColumn, 'isWebhook'>[]
   readonly others: string[]
 }
 

@@ -3,6 +3,9 @@ import { phonesIn } from './phone.ts'
 import { erasedMark, type SearchTerms } from './search-terms.ts'
 import { tokenize, type Word } from './tokenize.ts'
 
+/** The text of a whole body that is withheld, because it is unknown which of its fields are about the customer. */
+export const withheldBody = JSON.stringify({ withheld: 'names a customer that was erased' })
+
 interface Range {
   readonly start: number
   readonly end: number

@@ -1,4 +1,5 @@
-import { pastContent, pastOperations } from '../../api/contract/appraisal/past-checks.ts'
+import { runCarHistory, searchPpsr } from '../../api/contract/appraisal/checks.ts'
+import { pastOperations, withoutLinks } from '../../api/contract/appraisal/past-checks.ts'
 import { isTooDeep } from '../../values/json-depth.ts'
 import { jsonValue } from '../../values/json-value.ts'
 import type { PeopleOfRecords, PersonRedaction } from '../../values/person.ts'
@@ -63,7 +64,9 @@ function scrubBroken(text: string, scope: Erased['scope'], terms: SearchTerms): 
   return isNamed && text !== '' ? erasedMark : text
 }
 
-const listsOfLinks = Object.values(pastOperations).map(({ name }): string => name)
+const answersWithLinks = [...Object.values(pastOperations), searchPpsr, runCarHistory].map(
+  ({ name }): string => name,
+)
 
 /** Pure. Removes the customer from the answer to another call about an evaluation; from the customer's own evaluation also
  *  the signed links of certificates. Returns the same object if nothing was removed. */
@@ -74,8 +77,8 @@ export function scrubAnswer(
   { scope, terms }: Erased,
 ): unknown {
   const redacted = redactJson(body, withoutWholeTerms(terms))
-  if (scope !== 'customer' || !listsOfLinks.includes(endpoint)) return redacted
-  const unlinked = pastContent(redacted, wire)
+  if (scope !== 'customer' || !answersWithLinks.includes(endpoint)) return redacted
+  const unlinked = withoutLinks(redacted, wire)
   return JSON.stringify(unlinked) === JSON.stringify(redacted) ? redacted : unlinked
 }
 

@@ -3,8 +3,7 @@ import { sql } from 'kysely'
 import { eventLoopYielder } from '../../values/event-loop-yielder.ts'
 import type { Person } from '../../values/person.ts'
 import type { AppraisalWire } from '../../values/wire.ts'
-import { lockSql } from '../../warehouse/db/locks.ts'
-import type { Db, Tx } from '../../warehouse/db/transaction.ts'
+import type { Db } from '../../warehouse/db/transaction.ts'
 import { emailsIn } from './email.ts'
 import { phonesIn } from './phone.ts'
 import { redactJson, redactText } from './redact.ts'
@@ -22,11 +21,6 @@ import {
 
 // The suppression list: evaluations and contacts that were erased, as digests under the key in pii.erasure_secret. Anyone who
 // has the key can test a guess against them.
-
-/** Taken by every load until its commit: an erasure waits for running loads, and later loads wait for it. */
-export async function holdErasureLock({ db }: Tx): Promise<void> {
-  await sql`select ${lockSql.waitShared('erasure')}`.execute(db)
-}
 
 /** An evaluation on the suppression list. */
 export interface Suppressed extends Erased {
@@ -66,7 +60,13 @@ export async function suppressedAmong(
     const contacts = { has, phraseWords: row.phrase_words }
     const other = found.get(row.eval_id)
     const terms = other === undefined ? contacts : unionOfTerms(other.terms, contacts)
-    found.set(row.eval_id, { scope, erasureId: row.erasure_id, at: row.suppressed_at, terms })
+    const ofBoth = other?.scope === 'customer' ? other.scope : scope
+    found.set(row.eval_id, {
+      scope: ofBoth,
+      erasureId: row.erasure_id,
+      at: row.suppressed_at,
+      terms,
+    })
   }
   return found
 }

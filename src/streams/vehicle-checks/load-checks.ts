@@ -1,7 +1,7 @@
 import { compareRows, writeDifferences } from '../../sync/records/derive-rows.ts'
 import type { Loaded } from '../../values/record.ts'
 import type { AppraisalWire } from '../../values/wire.ts'
-import { holdLock } from '../../warehouse/db/locks.ts'
+import { holdErasureLock, holdLock } from '../../warehouse/db/locks.ts'
 import type { Tx } from '../../warehouse/db/transaction.ts'
 import { type CheckAnswer, checkKey, isList, latestPerCheck } from './check-answers.ts'
 import { checkTables, readChecks, readNewChecks } from './check-rows.ts'
@@ -32,6 +32,8 @@ export async function loadChecks(
   wire: AppraisalWire,
 ): Promise<LoadedChecks[]> {
   if (answers.length === 0) return []
+  // Before any row is written that an erasure may wait for.
+  await holdErasureLock(tx)
   const { db } = tx
   const { groupId } = answers[0]!
   // Other rooftops of the group and permalinks load checks too: they wait until these are written.

@@ -13,7 +13,6 @@ import {
   type ErasedContacts,
   erasedAt,
   erasedContacts,
-  holdErasureLock,
   maxCompared,
   type Suppressed,
   type Suppressions,
@@ -28,6 +27,7 @@ import type { PeopleOfRecords, Person } from '../../values/person.ts'
 import type { Issue } from '../../values/record.ts'
 import type { RooftopRow } from '../../values/rooftop.ts'
 import type { AppraisalWire } from '../../values/wire.ts'
+import { holdErasureLock } from '../../warehouse/db/locks.ts'
 import type { Db, Tx } from '../../warehouse/db/transaction.ts'
 import type { Enrichment } from '../enrich/enrichment.ts'
 import { type Answer, readAnswer } from '../enrich/request-all.ts'

@@ -1,5 +1,5 @@
 import { sql } from 'kysely'
-import { holdErasureLock } from '../../privacy/screen/suppression.ts'
+import { holdErasureLock } from '../../warehouse/db/locks.ts'
 import { refreshSums } from '../../warehouse/db/sums.ts'
 import type { Db, Tx } from '../../warehouse/db/transaction.ts'
 import { commitSlice } from '../run/commit-slice.ts'

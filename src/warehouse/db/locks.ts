@@ -1,6 +1,6 @@
 import { type RawBuilder, sql } from 'kysely'
 import type pg from 'pg'
-import { type Db, dbOn } from './transaction.ts'
+import { type Db, dbOn, type Tx } from './transaction.ts'
 
 /**
  * Every advisory lock. The number is the lock's first key, so that locks on different things never collide; the second key says
@@ -89,6 +89,11 @@ function lockKeys(name: LockName, key: Key = 0) {
 /** Waits for a lock, and holds it until the transaction ends. */
 export async function holdLock(db: Db, name: LockName, key: number): Promise<void> {
   await sql`select pg_advisory_xact_lock(${lockClass[name]}, ${key})`.execute(db)
+}
+
+/** Taken by every load until its commit: an erasure waits for running loads, and later loads wait for it. */
+export async function holdErasureLock({ db }: Tx): Promise<void> {
+  await sql`select ${lockSql.waitShared('erasure')}`.execute(db)
 }
 
 /** A lock of a session. A text is locked by its hash. */

@@ -6,6 +6,11 @@ import { FolderStore } from './folder-store.ts'
 import { S3Client } from './s3-client.ts'
 import { S3FileStore } from './s3-store.ts'
 
+/** What `openStore` names a store. */
+export function storeName(to: string, base: string): string {
+  return /^[a-z][a-z\d+.-]*:\/\//i.test(to) ? to.replace(/\/+$/, '') : path.resolve(base, to)
+}
+
 /** Opens a folder (relative to `base`) or s3://bucket/prefix. UsageError when the address or its settings cannot be used. */
 export function openStore(
   to: string,

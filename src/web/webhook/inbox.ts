@@ -1,14 +1,10 @@
 import { sql } from 'kysely'
 import type { Context } from '../../context.ts'
-import { redactJson } from '../../privacy/screen/redact.ts'
-import {
-  contactsIn,
-  erasedContacts,
-  holdErasureLock,
-  suppressedAmong,
-} from '../../privacy/screen/suppression.ts'
+import { redactJson, withheldBody } from '../../privacy/screen/redact.ts'
+import { contactsIn, erasedContacts, suppressedAmong } from '../../privacy/screen/suppression.ts'
 import type { RooftopRow } from '../../values/rooftop.ts'
 import { keyedHash } from '../../values/secret.ts'
+import { holdErasureLock } from '../../warehouse/db/locks.ts'
 import { readSourceNow } from '../../warehouse/db/source-now.ts'
 import { inTransaction, type Tx } from '../../warehouse/db/transaction.ts'
 import { type Hint, readHints, type WebhookEvent } from './hint.ts'
@@ -133,13 +129,12 @@ async function screenBody(
   const ids = evalId === null ? [] : [evalId]
   const suppressed = await suppressedAmong(tx.db, rooftop?.groupId ?? null, ids)
   const erased = suppressed.get(evalId ?? 0)
-  const screened = erased === undefined ? body : redactJson(body, erased.terms)
-  const text = bodyText(screened)
+  // What is about the customer may be in any field.
+  if (erased?.scope === 'customer') return withheldBody
+  if (erased !== undefined && redactJson(body, erased.terms) !== body) return withheldBody
+  const text = bodyText(body)
   const found = await contactsIn(text, contacts)
-  // It is unknown whose body this is: the names beside an erased contact may be in any field.
-  return found?.length === 0
-    ? text
-    : JSON.stringify({ withheld: 'names a customer that was erased' })
+  return found?.length === 0 ? text : withheldBody
 }
 
 function bodyText(body: unknown): string {

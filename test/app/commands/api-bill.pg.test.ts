@@ -105,7 +105,7 @@ test('the vehicle-data APIs have their own budgets, with the VIN as the subject'
   expect(predicted.stderr).toContain('waiting for prediction')
   expect(await fixture.bills()).toEqual([
     ['historyCheck', vin, 'committed', 200],
-    ['prediction', vin, 'committed', 200],
+    ['prediction', `${vin}/9000/reasoning`, 'committed', 200],
   ])
   // The awaited answer was paid for too.
   const stored = await fixture.query<{ body: unknown }>(

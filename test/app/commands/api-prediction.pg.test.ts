@@ -48,19 +48,50 @@ test('for a prediction without id and status the error names the setting of the 
   expect(JSON.parse(stdout)).toMatchObject({ requestId: expect.anything() })
 })
 
-test('a code with other kilometres is another vehicle; a repeat is recognised in any spelling', async () => {
-  await using fixture = await openBillingFixture({ budget: { prediction: 5 } })
-  const predictCode = (code: string, km: string) =>
-    runInProcess(['api', 'prediction', '--adcode', code, '--km', km, '--yes'], fixture)
+test.for([
+  ['--adcode', 'AU0TOYHILUX01'],
+  ['--vin', 'SAMPLEAU000000001'],
+] as const)(
+  'a prediction by %s for other kilometres, another date or with reasons is another one; a repeat is recognised in any spelling',
+  async ([by, name]) => {
+    await using fixture = await openBillingFixture({ budget: { prediction: 9 } })
+    const predictFor = (spelling: string, details: readonly string[]) =>
+      runInProcess(['api', 'prediction', by, spelling, ...details, '--yes'], fixture)
+    const [other, past] = [
+      ['--km', '95000'],
+      ['--predictDate', '2026-01-31'],
+    ] as const
+    const each = [
+      [],
+      ['--km', '48000'],
+      other,
+      [...other, ...past],
+      past,
+      [...other, '--reasoning'],
+      [...other, ...past, '--reasoning'],
+    ]
 
-  expect((await predictCode('AU0TOYHILUX01', '48000')).code).toBe(0)
-  expect((await predictCode('AU0TOYHILUX01', '120000')).code).toBe(0)
-  const repeat = await predictCode('au0toyhilux01', '48000')
+    for (const details of each) expect(await predictFor(name, details)).toMatchObject({ code: 0 })
+    const repeats = [[], ['--reasoning', 'false'], [...past, ...other]]
+    for (const details of repeats) {
+      const repeat = await predictFor(name.toLowerCase(), details)
+      expect(repeat.stderr).toContain('is valid for 1 day: nothing was sent')
+      expect(repeat.code).toBe(2)
+    }
 
-  expect(repeat.code).toBe(2)
-  expect(repeat.stderr).toContain('is valid for 1 day: nothing was sent')
-  expect(await fixture.bills()).toEqual([
-    ['prediction', 'AU0TOYHILUX01/48000', 'committed', 200],
-    ['prediction', 'AU0TOYHILUX01/120000', 'committed', 200],
-  ])
-})
+    const subjects = [
+      ...['', '/48000', '/95000', '/95000/2026-01-31', '/2026-01-31'],
+      ...['/95000/reasoning', '/95000/2026-01-31/reasoning'],
+    ]
+    expect(await fixture.bills()).toEqual(
+      subjects.map((details) => ['prediction', name + details, 'committed', 200]),
+    )
+    const { stdout } = await runInProcess(['--json', 'status'], fixture)
+    const { spend } = JSON.parse(stdout) as {
+      spend: { prediction: { calls: { vin: string | null }[] } }
+    }
+    expect(new Set(spend.prediction.calls.map(({ vin }) => vin))).toEqual(
+      new Set([by === '--vin' ? name : null]),
+    )
+  },
+)

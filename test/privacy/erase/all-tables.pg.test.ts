@@ -51,6 +51,58 @@ test('an erase covers quarantine, open and resolved, valid and broken, and a ret
   expect(await janesLines(pool)).toEqual([])
 })
 
+test('what is in quarantine without an evaluation, or as an answer about hers, goes as a whole', async () => {
+  await using fixture = await openSmallFixture()
+  const { pool } = fixture.database
+  await fixture.night()
+  const unnamed = { Licence: 'VIC 0123 4567', Birth: '1980-02-03', PdfUrl: 'https://x/y?sig=z' }
+  const plant = async (stream: string, key: string, record: object) =>
+    await pool.query(
+      `insert into ops.quarantine (stream, rooftop_id, natural_key, issues, payload, run_id)
+       select $1, rooftop_id, $2, '[]', $3, 1 from core.rooftop`,
+      [stream, key, JSON.stringify(record)],
+    )
+  await plant('evaluations', 'item 0123456789abcdef', { ...unnamed, Email: jane.email })
+  await plant('vehicle-checks', '1/getpastppsrsearch', unnamed)
+  await plant('evaluations', 'item fedcba9876543210', { Birth: '1990-01-01' })
+  await plant('vehicle-checks', '2/getpastppsrsearch', unnamed)
+
+  const receipt = await eraseIn(fixture, byEmail)
+
+  const { rows } = await pool.query('select payload from ops.quarantine order by quarantine_id')
+  expect(rows.map(({ payload }) => payload as string)).toEqual([
+    ...['[erased]', '[erased]', '{"Birth":"1990-01-01"}', JSON.stringify(unnamed)],
+  ])
+  expect(receipt).toMatchObject({ tables: { 'ops.quarantine': 2 }, rescan: { left: {} } })
+})
+
+test('a signed link in the answer of a paid call is removed with the customer', async () => {
+  await using fixture = await openSmallFixture()
+  const { pool } = fixture.database
+  await fixture.night()
+  const links = { ppsrsearch: 'PdfUrl', carhistory: 'PDF' }
+  for (const [endpoint, name] of Object.entries(links))
+    for (const evalId of [1, 2])
+      await pool.query(
+        `insert into raw.payload (rooftop_id, endpoint, natural_key, fetched_at, content_hash, body, run_id)
+         select rooftop_id, $1, $2, now(), 'x', $3, 1 from core.rooftop`,
+        [endpoint, evalId, JSON.stringify({ ID: 7, [name]: 'https://x/y?sig=z' })],
+      )
+
+  await eraseIn(fixture, byEmail)
+
+  const { rows } = await pool.query(
+    `select natural_key as key, body from raw.payload where endpoint = any($1) order by 1, endpoint desc`,
+    [Object.keys(links)],
+  )
+  expect(rows).toEqual([
+    { key: '1', body: { ID: 7 } },
+    { key: '1', body: { ID: 7 } },
+    { key: '2', body: { ID: 7, PdfUrl: 'https://x/y?sig=z' } },
+    { key: '2', body: { ID: 7, PDF: 'https://x/y?sig=z' } },
+  ])
+})
+
 test('an erase covers texts without an evaluation: runs, calls, warnings, batches and the queue', {
   tags: 'ci',
 }, async () => {

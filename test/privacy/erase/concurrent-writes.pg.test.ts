@@ -3,6 +3,10 @@ import type pg from 'pg'
 import { expect, test } from 'vitest'
 import type { Receipt } from '#src/privacy/erase/receipt.ts'
 import type { Evaluation } from '#src/sandbox/world-types.ts'
+import { loadChecks } from '#src/streams/vehicle-checks/load-checks.ts'
+import { lockClass } from '#src/warehouse/db/locks.ts'
+import { inTransaction } from '#src/warehouse/db/transaction.ts'
+import { recordArchived } from '#src/web/archive/archive.ts'
 import { anEvaluation, worldOf } from '../../support/build-world.ts'
 import { type Fixture, openFixture } from '../../support/fixture.ts'
 import { databaseLocks } from '../../support/postgres.ts'
@@ -34,19 +38,17 @@ async function eraseMeanwhile(
   const holder = await pool.connect()
   await holder.query('begin; lock table zz.note')
   const erasing = eraseIn(fixture, byEmail, false, true)
-  await searching(pool)
+  await waiting(pool, `relation = 'zz.note'::regclass`)
   await meanwhile()
   await holder.query('commit')
   holder.release()
   return await erasing
 }
 
-/** Waits until a search waits for the table that the test has locked. */
-async function searching(pool: pg.Pool): Promise<void> {
+/** Waits until a session waits for a lock. */
+async function waiting(pool: pg.Pool, lock: string): Promise<void> {
   for (;;) {
-    const { rows } = await pool.query(
-      `select from ${databaseLocks} where not granted and relation = 'zz.note'::regclass`,
-    )
+    const { rows } = await pool.query(`select from ${databaseLocks} where not granted and ${lock}`)
     if (rows.length > 0) return
     await sleep(20)
   }
@@ -109,4 +111,51 @@ test('a row that is written again during the search is erased at its new positio
   expect(receipt.tables['ops.run']).toBe(1)
   expect(receipt.rescan.left).toEqual({})
   expect(await janesLines(fixture)).toEqual([])
+})
+
+test('a PDF, a signed link or a list of checks that is stored while an erasure ends waits for it', async () => {
+  await using fixture = await openLoadedFixture([])
+  const { pool } = fixture.database
+  const { rows } = await pool.query<{ rooftopId: number; groupId: number }>(
+    'select rooftop_id as "rooftopId", group_id as "groupId" from core.rooftop',
+  )
+  const { rooftopId, groupId } = rows[0]!
+  const link = { rooftopId, evalId: 1, linkKind: 'ppsr_pdf', linkRef: 'x' }
+  const holder = await pool.connect()
+  // The erasure empties it last.
+  await holder.query('begin; lock table ops.stock_upload in share mode')
+  const erased = eraseIn(fixture, byEmail, false, true)
+  await waiting(pool, `relation = 'ops.stock_upload'::regclass`)
+
+  const about = { groupId, vin: anEvaluation().vin!, at: now, runId: null, isOfThisVehicle: true }
+  const stored = [
+    recordArchived(fixture.context.db, link, { sha256: Buffer.alloc(32, 1), byteCount: 5 }),
+    pool.query(
+      `insert into pii.signed_link values ($1, 1, 'ppsr_pdf', 'x', 'https://x/y', now(), now() + interval '7 days')`,
+      [rooftopId],
+    ),
+    inTransaction(pool, (tx) =>
+      loadChecks(tx, [{ ...about, kind: 'ppsr', checks: [] }], fixture.config.wire.appraisal),
+    ),
+  ]
+  const erasure = `classid = ${lockClass.erasure}`
+  const allWait = waiting(pool, `${erasure} having count(*) = ${stored.length}`)
+  const first = await Promise.race([...stored.map((one) => one.then(() => 'stored')), allWait])
+  // A lock that an erasure may wait for comes after its own.
+  const { rowCount: before } = await pool.query(
+    `select from ${databaseLocks} where classid = ${lockClass.checks}`,
+  )
+  await holder.query('commit')
+  holder.release()
+  const receipt = await erased
+  await Promise.all(stored)
+
+  expect({ first, before }).toEqual({ first: undefined, before: 0 })
+  expect(receipt.rescan.left).toEqual({})
+  expect((await pool.query('select from pii.archived_pdf')).rowCount).toBe(0)
+  expect((await pool.query('select from pii.signed_link')).rowCount).toBe(0)
+  const { rows: files } = await pool.query(
+    `select encode(sha256, 'hex') as sha from pii.erasure_file`,
+  )
+  expect(files).toEqual([{ sha: '01'.repeat(32) }])
 })

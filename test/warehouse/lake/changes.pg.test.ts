@@ -200,10 +200,11 @@ test('an erased customer is in no file and no version after the next export', as
     expect([name, String(tables[name]!.version)]).toEqual([name, version])
 })
 
-test('the receipt of an erasure names the lake, which has the texts until its next export', {
+test('the receipt of an erasure names each lake, which has the texts until its next export', {
   tags: 'ci',
 }, async () => {
-  await using lake = await openLakeFixture({ to: 'lake' }, await janesWarehouse())
+  await using lake = await openLakeFixture({ to: 'lake/' }, await janesWarehouse())
+  const other = join(lake.folder, 'other')
   const erase = async (...args: readonly string[]) => {
     const config = join(lake.folder, 'forecourt.yaml')
     return await runInProcess(
@@ -214,12 +215,22 @@ test('the receipt of an erasure names the lake, which has the texts until its ne
     )
   }
 
+  const before = await erase('--json')
+  await lake.export()
+  await lake.run('--to', other)
   const { stdout, stderr } = await erase()
   const { stdout: json } = await erase('--json')
 
+  expect(JSON.parse(before.stdout)).toMatchObject({ untilNextExport: [lake.lake] })
   expect(stderr).toBe('')
-  expect(stdout).toMatch(/The lake \S*lake may name the customer until its next export/)
-  expect(JSON.parse(json)).toMatchObject({ untilNextExport: expect.stringMatching(/lake$/) })
+  for (const [name, command] of [
+    [lake.lake, 'lake export'],
+    [other, `lake export --to ${other}`],
+  ])
+    expect(stdout.replaceAll(/\s+/g, ' ')).toContain(
+      `The lake ${name} may name the customer until its next export, which deletes its earlier versions: run "forecourt ${command}".`,
+    )
+  expect(JSON.parse(json)).toMatchObject({ untilNextExport: [lake.lake, other] })
 })
 
 async function janesWarehouse() {

@@ -59,9 +59,21 @@ export function buildCheckRef({ ref, isOfVehicle }: PastCheck, vin: string): str
 }
 
 /** The part of an answer that decides whether it is stored again: without the links, which are signed at every read. */
-export function pastContent(body: unknown, { pastCheck: { pdfUrl } }: AppraisalWire): unknown {
+export function pastContent(
+  body: unknown,
+  { pastCheck: { pdfUrl } }: Pick<AppraisalWire, 'pastCheck'>,
+): unknown {
   if (!Array.isArray(body)) return body
   return body.map((item) => without(item, pdfUrl))
+}
+
+/** An answer about checks without any signed link: a list, or the check that was paid for. */
+export function withoutLinks(
+  body: unknown,
+  { pastCheck, ppsrCertificate, carHistory }: AppraisalWire,
+): unknown {
+  if (Array.isArray(body)) return pastContent(body, { pastCheck })
+  return [ppsrCertificate.pdfUrl, carHistory.pdfUrl].reduce(without, body)
 }
 
 function readItem(
