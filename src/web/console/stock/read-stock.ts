@@ -117,7 +117,7 @@ export async function readUnits(
   const cameIn = sql`case when s.is_acquired_on_listed then s.acquired_on else 'infinity' end`
   const isPpsrChanged = sql`exists (
     select from ${scope.schema}.rpt_06_ppsr_exposure as ppsr
-    where ppsr.rooftop_id = s.rooftop_id and ppsr.stock_no = s.stock_no and ppsr.exposure = 'interest changed')`
+    where ppsr.rooftop_id = s.rooftop_id and ppsr.stock_no = s.stock_no and (ppsr.exposure = 'interest changed' or ppsr.watch_status = 'changed'))`
   const { rows } = await sql<ListedUnit>`
     select ${unitColumns}, ${isPpsrChanged} as "isPpsrChanged" from ${unitsQuery(scope)}
     where s.is_on_hand and s.rooftop_id = ${chosenIds(scope)}
