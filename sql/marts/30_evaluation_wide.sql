@@ -48,7 +48,7 @@ select
   c.last_searched_at as ppsr_last_searched_at,
   coalesce(c.is_interest_changed, false) as is_ppsr_interest_changed,
   case
-    when date_trunc('month', e.completed_date_local::timestamp)::date between l.listed_from and l.listed_to then b.eval_id is not null
+    when e.vehicle_vin is not null and e.gone_at is null and e.completed_at between l.first_list_at and l.newest_list_at then b.eval_id is not null
   end as is_bought,
   b.acquired_on as bought_on
 from core.evaluation as e
@@ -124,5 +124,5 @@ comment on column mart.evaluation_wide.wholesale_now is 'Wholesale price of the 
 comment on column mart.evaluation_wide.ppsr_searches is 'PPSR searches of the vehicle in the dealer group | unit: count | source: core.vehicle_check';
 comment on column mart.evaluation_wide.ppsr_last_searched_at is 'Newest PPSR search of the vehicle; null: none | unit: instant in UTC | source: core.vehicle_check.searched_at';
 comment on column mart.evaluation_wide.is_ppsr_interest_changed is 'true: a watch of the vehicle reports changed security interests | unit: flag | source: core.vehicle_check.watch_status';
-comment on column mart.evaluation_wide.is_bought is 'true: the vehicle came into stock on this evaluation; null: not known for its month, as the rooftop had no stock list by then, or none since. bought_on may be known all the same | unit: flag | source: core.stock_outcome';
+comment on column mart.evaluation_wide.is_bought is 'true: the vehicle came into stock on this evaluation; null: not known, as it is gone, has no VIN of 17 characters, or the rooftop had no list of its whole stock by its completion, or none since. bought_on may be known all the same | unit: flag | source: core.stock_outcome';
 comment on column mart.evaluation_wide.bought_on is 'Day on which the vehicle came into stock | unit: date | source: core.stock_outcome.acquired_on';
