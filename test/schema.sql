@@ -2070,6 +2070,10 @@ ops.enrichment_state table
   CREATE INDEX enrichment_made_due ON ops.enrichment_state USING btree (rooftop_id, stream) WHERE (next_due_at = '-infinity'::timestamp with time zone)
   CREATE INDEX enrichment_polled ON ops.enrichment_state USING btree (rooftop_id, stream) WHERE (polling_since IS NOT NULL)
   CREATE INDEX enrichment_state_evaluation ON ops.enrichment_state USING btree (rooftop_id, eval_id)
+  CREATE TRIGGER log_lake_delete AFTER DELETE ON ops.enrichment_state REFERENCING OLD TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION ops.log_lake_asked_trg()
+  CREATE TRIGGER log_lake_insert AFTER INSERT ON ops.enrichment_state REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION ops.log_lake_asked_trg()
+  CREATE TRIGGER log_lake_truncate AFTER TRUNCATE ON ops.enrichment_state FOR EACH STATEMENT EXECUTE FUNCTION ops.log_lake_truncate_trg()
+  CREATE TRIGGER log_lake_update AFTER UPDATE ON ops.enrichment_state REFERENCING OLD TABLE AS before NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION ops.log_lake_asked_trg()
   CREATE TRIGGER new_to_pricing_delete AFTER DELETE ON ops.enrichment_state REFERENCING OLD TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION ops.new_to_pricing_trg()
   CREATE TRIGGER new_to_pricing_insert AFTER INSERT ON ops.enrichment_state REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION ops.new_to_pricing_trg()
   CREATE TRIGGER new_to_pricing_truncate AFTER TRUNCATE ON ops.enrichment_state FOR EACH STATEMENT EXECUTE FUNCTION ops.new_to_pricing_trg()
@@ -2448,6 +2452,41 @@ AS $function$
   where source <> 'core.evaluation' or exists (select from core.stock_unit as unit where unit.vin = vehicle.vin)
   union select source, 'table', '' from change
   union select source, 'row', null from change where eval_ids is null and months is null and vins is null
+$function$
+
+ops.ops.log_lake_asked_trg() routine
+CREATE OR REPLACE FUNCTION ops.log_lake_asked_trg()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+begin
+  if not exists (select from ops.lake) then
+    return null;
+  end if;
+  if tg_op = 'UPDATE' then
+    insert into ops.lake_change (source, rooftop_id, eval_ids)
+    select 'ops.enrichment_state', rooftop_id, array_agg(distinct eval_id)
+    from (
+      select rooftop_id, eval_id
+      from (
+        select rooftop_id, stream, eval_id, ask, outcome = 'answered' and last_asked_at > '-infinity' as is_answered from before
+        union all
+        select rooftop_id, stream, eval_id, ask, outcome = 'answered' and last_asked_at > '-infinity' from changed
+      ) as version
+      where stream = 'vehicle-checks' and ask = 'getpastppsrsearch'
+      -- A row that is there twice is the same before and after.
+      group by rooftop_id, eval_id, is_answered having count(*) = 1
+    ) as other
+    group by rooftop_id;
+  else
+    insert into ops.lake_change (source, rooftop_id, eval_ids)
+    select 'ops.enrichment_state', rooftop_id, array_agg(distinct eval_id) from changed
+    where stream = 'vehicle-checks' and ask = 'getpastppsrsearch' group by rooftop_id;
+  end if;
+  return null;
+end
 $function$
 
 ops.ops.log_lake_change_trg() routine

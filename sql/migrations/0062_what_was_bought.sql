@@ -70,3 +70,38 @@ begin
   return null;
 end
 $$;
+
+-- evaluation_wide says 0 searches only where the service was asked and listed none, so an export of the lake reads who was asked.
+create function ops.log_lake_asked_trg() returns trigger language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
+begin
+  if not exists (select from ops.lake) then
+    return null;
+  end if;
+  if tg_op = 'UPDATE' then
+    insert into ops.lake_change (source, rooftop_id, eval_ids)
+    select 'ops.enrichment_state', rooftop_id, array_agg(distinct eval_id)
+    from (
+      select rooftop_id, eval_id
+      from (
+        select rooftop_id, stream, eval_id, ask, outcome = 'answered' and last_asked_at > '-infinity' as is_answered from before
+        union all
+        select rooftop_id, stream, eval_id, ask, outcome = 'answered' and last_asked_at > '-infinity' from changed
+      ) as version
+      where stream = 'vehicle-checks' and ask = 'getpastppsrsearch'
+      -- A row that is there twice is the same before and after.
+      group by rooftop_id, eval_id, is_answered having count(*) = 1
+    ) as other
+    group by rooftop_id;
+  else
+    insert into ops.lake_change (source, rooftop_id, eval_ids)
+    select 'ops.enrichment_state', rooftop_id, array_agg(distinct eval_id) from changed
+    where stream = 'vehicle-checks' and ask = 'getpastppsrsearch' group by rooftop_id;
+  end if;
+  return null;
+end
+$$;
+comment on function ops.log_lake_asked_trg() is 'Records in ops.lake_change the evaluations whose PPSR searches the service has listed, or no longer lists.';
+create trigger log_lake_truncate after truncate on ops.enrichment_state execute function ops.log_lake_truncate_trg();
+create trigger log_lake_delete after delete on ops.enrichment_state referencing old table as changed for each statement execute function ops.log_lake_asked_trg();
+create trigger log_lake_insert after insert on ops.enrichment_state referencing new table as changed for each statement execute function ops.log_lake_asked_trg();
+create trigger log_lake_update after update on ops.enrichment_state referencing old table as before new table as changed for each statement execute function ops.log_lake_asked_trg();

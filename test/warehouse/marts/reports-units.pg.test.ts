@@ -249,6 +249,22 @@ test('a car counts as never searched only where the service was asked and listed
     { eval_id: 5, rooftop_id: 3 },
   )
 
+  await world.add(
+    'core.vehicle_check',
+    { check_ref: 'a', vin: 'KNADB1234567890D8', watch_status: 'changed' },
+    { check_ref: 'b', vin: 'KNADB1234567890D9' },
+  )
+  await world.add(
+    'core.evaluation',
+    { eval_id: 8, vin: 'KNADB1234567890D8' },
+    { eval_id: 9, vin: 'KNADB1234567890D9' },
+    { eval_id: 10, vin: 'D10' },
+  )
+  await world.add('ops.enrichment_state', { eval_id: 9 }, { eval_id: 10 })
+
+  const ofEvaluations = await world.rows(
+    'select eval_id::int, ppsr_searches, is_ppsr_interest_changed from mart.evaluation_wide order by 1',
+  )
   const rows = await world.rows(
     `select r.exposure, r.searches, u.ppsr_outcome from mart.rpt_06_ppsr_exposure as r join mart.fact_stock_unit as u using (rooftop_id, stock_no) order by stock_no`,
   )
@@ -260,6 +276,15 @@ test('a car counts as never searched only where the service was asked and listed
     ['never searched', 0, 'answered'],
     ['never searched', 0, 'answered'],
     ['not asked', null, null],
+  ])
+  expect(ofEvaluations.map((row) => Object.values(row))).toEqual([
+    ...[0, 1, 2, 3].map((id) => [id, null, null]),
+    ...[4, 5, 6].map((id) => [id, 0, false]),
+    ...[
+      [8, 1, true],
+      [9, 1, false],
+      [10, null, null],
+    ],
   ])
 })
 
