@@ -1495,12 +1495,14 @@ core.stock_outcome view
      FROM core.stock_unit unit
        JOIN core.rooftop rooftop USING (rooftop_id)
        CROSS JOIN LATERAL ( SELECT rooftop_id,
-              eval_id
+              eval_id,
+              gone_at
              FROM core.evaluation e
-            WHERE group_id = group_id AND vehicle_vin::text = vin::text AND gone_at IS NULL AND completed_date_local <= COALESCE(acquired_on, (first_seen_at AT TIME ZONE time_zone)::date)
+            WHERE group_id = group_id AND vehicle_vin::text = vin::text AND completed_date_local <= COALESCE(acquired_on, (first_seen_at AT TIME ZONE time_zone)::date)
             ORDER BY (rooftop_id = rooftop_id) DESC, completed_at DESC, eval_id DESC
-           LIMIT 1) seen;
-  -- The evaluation on which a unit of the stock list was bought: of the same VIN in the dealer group, the last one completed on or before the day that the unit came in (acquired_on, else the day of its first list). An evaluation of the same rooftop is preferred.
+           LIMIT 1) seen
+    WHERE gone_at IS NULL;
+  -- The evaluation on which a unit of the stock lists was bought: of the same VIN in the dealer group, the last one of the same rooftop, else of the group, completed on or before the day that the unit came in (acquired_on, else the day of its first list). None where the service no longer shows that evaluation.
 
 core.stock_price_observation table
   rooftop_id integer not null

@@ -105,3 +105,22 @@ create trigger log_lake_truncate after truncate on ops.enrichment_state execute 
 create trigger log_lake_delete after delete on ops.enrichment_state referencing old table as changed for each statement execute function ops.log_lake_asked_trg();
 create trigger log_lake_insert after insert on ops.enrichment_state referencing new table as changed for each statement execute function ops.log_lake_asked_trg();
 create trigger log_lake_update after update on ops.enrichment_state referencing old table as before new table as changed for each statement execute function ops.log_lake_asked_trg();
+
+-- An evaluation that was deleted handed its purchase to an older one, which had not led to it.
+create or replace view core.stock_outcome as
+select
+  unit.rooftop_id, unit.stock_no, seen.rooftop_id as eval_rooftop_id, seen.eval_id,
+  coalesce(unit.acquired_on, (unit.first_seen_at at time zone rooftop.time_zone)::date) as acquired_on,
+  (case when seen.rooftop_id = unit.rooftop_id then 'vin_same_rooftop' else 'vin_same_group' end)::varchar(20) as match_rule
+from core.stock_unit as unit
+join core.rooftop as rooftop using (rooftop_id)
+cross join lateral (
+  select e.rooftop_id, e.eval_id, e.gone_at
+  from core.evaluation as e
+  where e.group_id = rooftop.group_id and e.vehicle_vin = unit.vin
+    and e.completed_date_local <= coalesce(unit.acquired_on, (unit.first_seen_at at time zone rooftop.time_zone)::date)
+  order by e.rooftop_id = unit.rooftop_id desc, e.completed_at desc, e.eval_id desc
+  limit 1
+) as seen
+where seen.gone_at is null;
+comment on view core.stock_outcome is 'The evaluation on which a unit of the stock lists was bought: of the same VIN in the dealer group, the last one of the same rooftop, else of the group, completed on or before the day that the unit came in (acquired_on, else the day of its first list). None where the service no longer shows that evaluation.';

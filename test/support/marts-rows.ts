@@ -30,7 +30,7 @@ export interface Ids {
 export async function martTruth(fixture: MartFixture, client: pg.ClientBase): Promise<MartTruth> {
   const { present, gone } = seenEvaluations(fixture)
   const { rows } = await client.query<{ now: Date }>('select now()')
-  const units = stockUnits(fixture, present)
+  const units = stockUnits(fixture, present, gone)
   return { fixture, present, gone, units, now: rows[0]!.now, ids: await readIds(client) }
 }
 

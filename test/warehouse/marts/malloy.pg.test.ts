@@ -65,7 +65,7 @@ const outcome = `
       select from core.stock_unit as s join core.rooftop as q on q.rooftop_id = s.rooftop_id and q.group_id = e.group_id
       where s.vin = upper(e.vin) and s.acquired_on >= e.completed_date_local and not exists (
         select from core.evaluation as later where later.group_id = e.group_id and upper(later.vin) = upper(e.vin)
-          and later.gone_at is null and later.completed_date_local <= s.acquired_on and later.completed_at > e.completed_at)) as is_bought,
+          and later.completed_date_local <= s.acquired_on and later.completed_at > e.completed_at)) as is_bought,
       (select e.completed_at between min(i.imported_at) and max(i.imported_at) and length(e.vin) = 17
        from core.stock_import as i where i.rooftop_id = e.rooftop_id) as is_listed
     ${present}) as one`

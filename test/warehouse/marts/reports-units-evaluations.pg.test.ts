@@ -116,7 +116,7 @@ test('a vehicle counts as appraised again within its group and currency, in any 
     { eval_id: 1, final_price: 10_000 },
     { eval_id: 2, vin: aVin.toLowerCase(), final_price: null, ...later },
     { eval_id: 3, final_price: '10500.255' },
-    { eval_id: 4, final_price: 1, gone_at: '2026-01-20' },
+    { eval_id: 4, final_price: 1, gone_at: '2026-01-20', completed_at: '2026-01-09' },
     { eval_id: 5, final_price: 2, rooftop_id: 4, currency_code: 'KWD', completed_at: '2026-01-09' },
     { eval_id: 6, final_price: 3, rooftop_id: 3, group_id: 2 },
     { eval_id: 7, vin: vinOfTwo, final_price: 4 },
@@ -170,7 +170,7 @@ test('what was bought is not known of months before the first and after the newe
     // Of the month of the first list, and of that of the newest one; neither has a list by then, or since.
     { eval_id: 53, vin: 'KNADB1234567890C6', ...later, completed_at: '2026-02-01' },
     { eval_id: 54, completed_date_local: '2026-03-02', completed_at: '2026-03-02' },
-    { eval_id: 55, vin: vinOfTwo, gone_at: '2026-02-20', ...later },
+    { eval_id: 55, vin: 'KNADB1234567890C7', gone_at: '2026-02-20', ...later },
   )
   await world.add(
     'core.stock_unit',

@@ -370,7 +370,6 @@ test('the AI price is compared with the first advertised price of the unit bough
     'core.evaluation',
     { eval_id: 10, rooftop_id: 2, vin: aVin.toLowerCase() },
     { eval_id: 11, rooftop_id: 3, group_id: 2, completed_at: '2026-01-14' },
-    { eval_id: 12, completed_at: '2026-01-14', gone_at: '2026-01-15' },
     { eval_id: 13, completed_at: '2026-01-16', completed_date_local: '2026-01-16' },
     { eval_id: 14, vin: others[0] },
     { eval_id: 15, vin: others[1] },
@@ -406,4 +405,37 @@ test('the AI price is compared with the first advertised price of the unit bough
     },
   ])
   expect(rows).toHaveLength(1)
+})
+
+test('a unit is bought on the newest evaluation of its own rooftop, and on none where that is gone', async () => {
+  await using world = await openSmallWorld()
+  const seen = (eval_id: number, vin: string, day: number, rest: object = {}) => ({
+    ...{ eval_id, vin, completed_at: `2026-01-${day}`, completed_date_local: `2026-01-${day}` },
+    ...rest,
+  })
+  const [own, withdrawn, ofOther] = others
+  const gone = { gone_at: '2026-01-20' }
+  await world.add(
+    'core.evaluation',
+    ...[seen(1, own, 10), seen(2, own, 11), seen(3, own, 12, { rooftop_id: 2 })],
+    ...[seen(4, withdrawn, 10), seen(5, withdrawn, 11, gone)],
+    ...[seen(6, withdrawn, 12, { rooftop_id: 2 }), seen(7, withdrawn, 16, gone)],
+    ...[seen(8, ofOther, 10, gone), seen(9, ofOther, 11, { rooftop_id: 2 })],
+    seen(10, aVin, 12, { rooftop_id: 2 }),
+  )
+  await world.add(
+    'core.stock_unit',
+    ...[...others, aVin].map((vin, index) => ({ stock_no: `${index}`, vin })),
+  )
+
+  const rows = await world.rows(
+    'select evaluation_key, match_rule from mart.fact_stock_unit order by stock_no',
+  )
+
+  expect(rows.map((row) => Object.values(row))).toEqual([
+    ['1-2', 'vin_same_rooftop'],
+    [null, null],
+    [null, null],
+    ['2-10', 'vin_same_group'],
+  ])
 })
