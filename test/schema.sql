@@ -92,6 +92,7 @@ core.agg_recon_day table
   evaluations integer not null -- Evaluations with such a line in the first or the current content
   first_cost numeric(24,3) not null -- Cost of the lines in the first observed content, in currency_code
   last_cost numeric(24,3) not null -- Cost of the lines in the current content, in currency_code
+  costed integer not null default 0 -- Evaluations whose lines of the type all have a cost, in both contents: first_cost and last_cost are of these
   constraint agg_recon_day_pkey PRIMARY KEY (rooftop_id, completed_date_local, recon_type, currency_code)
   CREATE INDEX agg_recon_day_month ON core.agg_recon_day USING btree (((date_trunc('month'::text, (completed_date_local)::timestamp without time zone))::date))
   CREATE TRIGGER log_lake_after AFTER UPDATE ON core.agg_recon_day REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION ops.log_lake_change_trg('month')
@@ -632,7 +633,8 @@ CREATE OR REPLACE FUNCTION core.recon_days(counted core.agg_appraisal[])
  LANGUAGE sql
  STABLE PARALLEL SAFE
 AS $function$
-  select rooftop_id, completed_date_local, recon_type, currency_code, count(*)::int, sum(first_cost)::numeric(24,3), sum(last_cost)::numeric(24,3)
+  select rooftop_id, completed_date_local, recon_type, currency_code, count(*)::int,
+    coalesce(sum(first_cost), 0)::numeric(24,3), coalesce(sum(last_cost), 0)::numeric(24,3), count(first_cost)::int
   from unnest(counted) as one cross join unnest(one.recon)
   group by 1, 2, 3, 4
 $function$
@@ -1178,17 +1180,26 @@ core.recon_costs view
   as
    SELECT rooftop_id,
       eval_id,
-      array_agg(ROW(recon_type::character varying(120), first_cost::numeric(24,3), last_cost::numeric(24,3))::core.recon_cost ORDER BY recon_type) AS recon
+      array_agg(ROW(recon_type::character varying(120),
+          CASE
+              WHEN is_known THEN first_cost
+              ELSE NULL::numeric
+          END::numeric(24,3),
+          CASE
+              WHEN is_known THEN last_cost
+              ELSE NULL::numeric
+          END::numeric(24,3))::core.recon_cost ORDER BY recon_type) AS recon
      FROM ( SELECT rooftop_id,
               eval_id,
               COALESCE(recon_type, ''::character varying) AS recon_type,
+              bool_and(cost IS NOT NULL) AS is_known,
               COALESCE(sum(cost) FILTER (WHERE first_version = 1), 0::numeric) AS first_cost,
               COALESCE(sum(cost) FILTER (WHERE last_version IS NULL), 0::numeric) AS last_cost
              FROM core.reconditioning_item line
             WHERE lower(recon_type::text) IS DISTINCT FROM 'info'::text AND (first_version = 1 OR last_version IS NULL)
             GROUP BY rooftop_id, eval_id, (COALESCE(recon_type, ''::character varying))) cost
     GROUP BY rooftop_id, eval_id;
-  -- Reconditioning of each evaluation by type, without lines of type info, which are no cost.
+  -- Reconditioning of each evaluation by type, without lines of type info, which are no cost. Both costs are null where a line has none; a content without a line of the type costs 0.
 
 core.reconditioning_item table
   rooftop_id integer not null

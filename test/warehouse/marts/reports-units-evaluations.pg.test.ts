@@ -245,6 +245,39 @@ test('what was bought is not known of months before the first and after the newe
   ])
 })
 
+test('the drift of reconditioning counts where the lines of the type all have a cost, then and now', async () => {
+  await using world = await openSmallWorld()
+  await world.add('core.evaluation', ...[1, 2, 3].map((eval_id) => ({ eval_id })))
+  const line = (eval_id: number, recon_type: string, cost: number | null, rest: object = {}) => ({
+    ...{ eval_id, recon_type, cost, ...rest },
+  })
+  const [before, since] = [{ last_version: 1 }, { first_version: 2 }]
+  await world.add(
+    'core.reconditioning_item',
+    line(1, 'brakes', null, before),
+    line(1, 'brakes', 800, { ...since, line_no: 2 }),
+    line(2, 'brakes', 100, before),
+    line(2, 'brakes', 150, { ...since, line_no: 2 }),
+    line(3, 'brakes', 70, { line_no: 1 }),
+    line(3, 'brakes', null, { ...since, line_no: 2 }),
+    line(1, 'glass', null, { line_no: 3 }),
+    // There was no such work at first, and there is none now.
+    line(2, 'paint', 500, { ...since, line_no: 3 }),
+    line(3, 'paint', 200, { ...before, line_no: 3 }),
+  )
+
+  const rows = await world.rows(
+    'select recon_type, evaluations, first_cost::int, latest_cost::int, drift::int, drift_share from mart.rpt_03_recon_drift order by 1',
+  )
+
+  expect(rows.map((row) => Object.values(row))).toEqual([
+    ['brakes', 3, 100, 150, 50, '0.5000'],
+    ['glass', 1, null, null, null, null],
+    ['paint', 2, 200, 500, 300, '1.5000'],
+  ])
+  expect(await world.rows('select * from core.agg_differences()')).toEqual([])
+})
+
 test('the sum of prices is not known where no evaluation has one', async () => {
   await using world = await openSmallWorld()
   await world.add(
