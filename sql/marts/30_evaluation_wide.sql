@@ -100,7 +100,7 @@ comment on column mart.evaluation_wide.completed_at is 'Completed | unit: instan
 comment on column mart.evaluation_wide.created_date is 'Day of creation in the time zone of the rooftop | unit: date | source: core.evaluation.created_date_local | joins: dim_date.date_day';
 comment on column mart.evaluation_wide.completed_date is 'Day of completion in the time zone of the rooftop | unit: date | source: core.evaluation.completed_date_local | joins: dim_date.date_day';
 comment on column mart.evaluation_wide.month_start is 'First day of the month of completion | unit: date | source: core.evaluation.completed_date_local';
-comment on column mart.evaluation_wide.minutes_to_complete is 'Time from creation to completion; null when the service gave no exact creation time | unit: minutes | source: core.evaluation.created_at and completed_at';
+comment on column mart.evaluation_wide.minutes_to_complete is 'Time from creation to completion; null when the service gave no exact creation time, or one after the completion | unit: minutes | source: core.evaluation.created_at and completed_at';
 comment on column mart.evaluation_wide.vin is 'VIN as the evaluation has it | unit: text | source: core.evaluation.vin [A §2 VIN]';
 comment on column mart.evaluation_wide.make is 'Make | unit: text | source: core.evaluation.make [A §2]';
 comment on column mart.evaluation_wide.model is 'Model | unit: text | source: core.evaluation.model [A §2]';

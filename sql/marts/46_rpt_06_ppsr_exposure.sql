@@ -46,7 +46,7 @@ cross join lateral (
 ) as c
 where r.region = 'AU' and s.off_stock_at is null and length(s.vin) = 17;
 
-comment on view mart.rpt_06_ppsr_exposure is 'Which cars in stock have a PPSR risk: stolen, written off, with a security interest, never searched, or searched long ago? Evaluations older than checks.lookForNewDays are not asked about. Searches of the VIN count for the whole dealer group. No rows without a stock list. | grain: one row per unit on hand of an Australian rooftop with a VIN of 17 characters | key: rooftop_id, stock_no | history: none | freshness: as of the last good run of its rooftop: see data_freshness';
+comment on view mart.rpt_06_ppsr_exposure is 'Which cars in stock have a PPSR risk: stolen, written off, with a security interest, not searched or long ago? Evaluations older than checks.lookForNewDays are not asked about. Searches count for the whole dealer group. No rows without a stock list. | grain: one row per unit on hand of an Australian rooftop with a VIN of 17 characters | key: rooftop_id, stock_no | history: none | freshness: as of the last good run of its rooftop: see data_freshness';
 comment on column mart.rpt_06_ppsr_exposure.rooftop_id is 'Rooftop of the row | unit: id | source: core.rooftop | joins: dim_rooftop.rooftop_id';
 comment on column mart.rpt_06_ppsr_exposure.rooftop_name is 'Name of the rooftop | unit: text | source: core.rooftop.rooftop_name';
 comment on column mart.rpt_06_ppsr_exposure.stock_no is 'Stock number; the VIN where the list has none | unit: text | source: core.stock_unit.stock_no';
