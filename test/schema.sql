@@ -92,6 +92,7 @@ core.agg_recon_day table
   evaluations integer not null -- Evaluations with such a line in the first or the current content
   first_cost numeric(24,3) not null -- Cost of the lines in the first observed content, in currency_code
   last_cost numeric(24,3) not null -- Cost of the lines in the current content, in currency_code
+  costed integer not null default 0 -- Evaluations whose lines of the type all have a cost, in both contents: first_cost and last_cost are of these
   constraint agg_recon_day_pkey PRIMARY KEY (rooftop_id, completed_date_local, recon_type, currency_code)
   CREATE INDEX agg_recon_day_month ON core.agg_recon_day USING btree (((date_trunc('month'::text, (completed_date_local)::timestamp without time zone))::date))
   CREATE TRIGGER log_lake_after AFTER UPDATE ON core.agg_recon_day REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION ops.log_lake_change_trg('month')
@@ -632,7 +633,8 @@ CREATE OR REPLACE FUNCTION core.recon_days(counted core.agg_appraisal[])
  LANGUAGE sql
  STABLE PARALLEL SAFE
 AS $function$
-  select rooftop_id, completed_date_local, recon_type, currency_code, count(*)::int, sum(first_cost)::numeric(24,3), sum(last_cost)::numeric(24,3)
+  select rooftop_id, completed_date_local, recon_type, currency_code, count(*)::int,
+    coalesce(sum(first_cost), 0)::numeric(24,3), coalesce(sum(last_cost), 0)::numeric(24,3), count(first_cost)::int
   from unnest(counted) as one cross join unnest(one.recon)
   group by 1, 2, 3, 4
 $function$
@@ -1178,17 +1180,26 @@ core.recon_costs view
   as
    SELECT rooftop_id,
       eval_id,
-      array_agg(ROW(recon_type::character varying(120), first_cost::numeric(24,3), last_cost::numeric(24,3))::core.recon_cost ORDER BY recon_type) AS recon
+      array_agg(ROW(recon_type::character varying(120),
+          CASE
+              WHEN is_known THEN first_cost
+              ELSE NULL::numeric
+          END::numeric(24,3),
+          CASE
+              WHEN is_known THEN last_cost
+              ELSE NULL::numeric
+          END::numeric(24,3))::core.recon_cost ORDER BY recon_type) AS recon
      FROM ( SELECT rooftop_id,
               eval_id,
               COALESCE(recon_type, ''::character varying) AS recon_type,
+              bool_and(cost IS NOT NULL) AS is_known,
               COALESCE(sum(cost) FILTER (WHERE first_version = 1), 0::numeric) AS first_cost,
               COALESCE(sum(cost) FILTER (WHERE last_version IS NULL), 0::numeric) AS last_cost
              FROM core.reconditioning_item line
             WHERE lower(recon_type::text) IS DISTINCT FROM 'info'::text AND (first_version = 1 OR last_version IS NULL)
             GROUP BY rooftop_id, eval_id, (COALESCE(recon_type, ''::character varying))) cost
     GROUP BY rooftop_id, eval_id;
-  -- Reconditioning of each evaluation by type, without lines of type info, which are no cost.
+  -- Reconditioning of each evaluation by type, without lines of type info, which are no cost. Both costs are null where a line has none; a content without a line of the type costs 0.
 
 core.reconditioning_item table
   rooftop_id integer not null
@@ -1384,23 +1395,29 @@ core.stock_import_row table
 core.stock_listed view
   rooftop_id integer
   group_id integer
-  listed_from date -- First day of the month of the first list, in the time zone of the rooftop; null: no list was imported
+  listed_from date -- First day of the month of the first list of the whole stock, in the time zone of the rooftop; null: none was imported
   listed_to date -- First day of the month of the newest list, as listed_from
   group_listed_from date -- The earliest listed_from of the rooftops of the dealer group
   group_listed_to date -- The latest listed_to of the rooftops of the dealer group
+  first_list_at timestamp with time zone
+  newest_list_at timestamp with time zone
   as
    SELECT rooftop_id,
       group_id,
       listed_from,
       listed_to,
       min(listed_from) OVER (PARTITION BY group_id) AS group_listed_from,
-      max(listed_to) OVER (PARTITION BY group_id) AS group_listed_to
+      max(listed_to) OVER (PARTITION BY group_id) AS group_listed_to,
+      first_list_at,
+      newest_list_at
      FROM core.rooftop r
        CROSS JOIN LATERAL ( SELECT date_trunc('month'::text, (min(imported_at) AT TIME ZONE time_zone))::date AS listed_from,
-              date_trunc('month'::text, (max(imported_at) AT TIME ZONE time_zone))::date AS listed_to
+              date_trunc('month'::text, (max(imported_at) AT TIME ZONE time_zone))::date AS listed_to,
+              min(imported_at) AS first_list_at,
+              max(imported_at) AS newest_list_at
              FROM core.stock_import i
-            WHERE rooftop_id = rooftop_id) l;
-  -- The months of the first and of the newest stock list of each rooftop, and of its dealer group. What was bought in other months is not known: a car may have come and gone without a list.
+            WHERE rooftop_id = rooftop_id AND mode::text = 'snapshot'::text AND NOT dialect ? 'corrects'::text) l;
+  -- The first and the newest list of the whole stock of each rooftop, and of its dealer group. What was bought before or after them is not known: a car may have come and gone without a list.
 
 core.stock_market_price view
   rooftop_id integer
@@ -1489,12 +1506,14 @@ core.stock_outcome view
      FROM core.stock_unit unit
        JOIN core.rooftop rooftop USING (rooftop_id)
        CROSS JOIN LATERAL ( SELECT rooftop_id,
-              eval_id
+              eval_id,
+              gone_at
              FROM core.evaluation e
-            WHERE group_id = group_id AND vehicle_vin::text = vin::text AND gone_at IS NULL AND completed_date_local <= COALESCE(acquired_on, (first_seen_at AT TIME ZONE time_zone)::date)
+            WHERE group_id = group_id AND vehicle_vin::text = vin::text AND completed_date_local <= COALESCE(acquired_on, (first_seen_at AT TIME ZONE time_zone)::date)
             ORDER BY (rooftop_id = rooftop_id) DESC, completed_at DESC, eval_id DESC
-           LIMIT 1) seen;
-  -- The evaluation on which a unit of the stock list was bought: of the same VIN in the dealer group, the last one completed on or before the day that the unit came in (acquired_on, else the day of its first list). An evaluation of the same rooftop is preferred.
+           LIMIT 1) seen
+    WHERE gone_at IS NULL;
+  -- The evaluation on which a unit of the stock lists was bought: of the same VIN in the dealer group, the last one of the same rooftop, else of the group, completed on or before the day that the unit came in (acquired_on, else the day of its first list). None where the service no longer shows that evaluation.
 
 core.stock_price_observation table
   rooftop_id integer not null
@@ -2064,6 +2083,10 @@ ops.enrichment_state table
   CREATE INDEX enrichment_made_due ON ops.enrichment_state USING btree (rooftop_id, stream) WHERE (next_due_at = '-infinity'::timestamp with time zone)
   CREATE INDEX enrichment_polled ON ops.enrichment_state USING btree (rooftop_id, stream) WHERE (polling_since IS NOT NULL)
   CREATE INDEX enrichment_state_evaluation ON ops.enrichment_state USING btree (rooftop_id, eval_id)
+  CREATE TRIGGER log_lake_delete AFTER DELETE ON ops.enrichment_state REFERENCING OLD TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION ops.log_lake_asked_trg()
+  CREATE TRIGGER log_lake_insert AFTER INSERT ON ops.enrichment_state REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION ops.log_lake_asked_trg()
+  CREATE TRIGGER log_lake_truncate AFTER TRUNCATE ON ops.enrichment_state FOR EACH STATEMENT EXECUTE FUNCTION ops.log_lake_truncate_trg()
+  CREATE TRIGGER log_lake_update AFTER UPDATE ON ops.enrichment_state REFERENCING OLD TABLE AS before NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION ops.log_lake_asked_trg()
   CREATE TRIGGER new_to_pricing_delete AFTER DELETE ON ops.enrichment_state REFERENCING OLD TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION ops.new_to_pricing_trg()
   CREATE TRIGGER new_to_pricing_insert AFTER INSERT ON ops.enrichment_state REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION ops.new_to_pricing_trg()
   CREATE TRIGGER new_to_pricing_truncate AFTER TRUNCATE ON ops.enrichment_state FOR EACH STATEMENT EXECUTE FUNCTION ops.new_to_pricing_trg()
@@ -2444,6 +2467,41 @@ AS $function$
   union select source, 'row', null from change where eval_ids is null and months is null and vins is null
 $function$
 
+ops.ops.log_lake_asked_trg() routine
+CREATE OR REPLACE FUNCTION ops.log_lake_asked_trg()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+begin
+  if not exists (select from ops.lake) then
+    return null;
+  end if;
+  if tg_op = 'UPDATE' then
+    insert into ops.lake_change (source, rooftop_id, eval_ids)
+    select 'ops.enrichment_state', rooftop_id, array_agg(distinct eval_id)
+    from (
+      select rooftop_id, eval_id
+      from (
+        select rooftop_id, stream, eval_id, ask, outcome = 'answered' and last_asked_at > '-infinity' as is_answered from before
+        union all
+        select rooftop_id, stream, eval_id, ask, outcome = 'answered' and last_asked_at > '-infinity' from changed
+      ) as version
+      where stream = 'vehicle-checks' and ask = 'getpastppsrsearch'
+      -- A row that is there twice is the same before and after.
+      group by rooftop_id, eval_id, is_answered having count(*) = 1
+    ) as other
+    group by rooftop_id;
+  else
+    insert into ops.lake_change (source, rooftop_id, eval_ids)
+    select 'ops.enrichment_state', rooftop_id, array_agg(distinct eval_id) from changed
+    where stream = 'vehicle-checks' and ask = 'getpastppsrsearch' group by rooftop_id;
+  end if;
+  return null;
+end
+$function$
+
 ops.ops.log_lake_change_trg() routine
 CREATE OR REPLACE FUNCTION ops.log_lake_change_trg()
  RETURNS trigger
@@ -2480,17 +2538,18 @@ begin
       insert into ops.lake_change (source, rooftop_id, eval_ids, vins)
       select changed_source, rooftop_id, array_agg(distinct eval_id), array_agg(distinct vin) from changed group by rooftop_id;
     when 'list' then
-      -- The first stock list of a rooftop says from which month it is known what was bought, and the newest one up to which.
+      -- The first whole list of a rooftop says from when on it is known what was bought, and the newest one until when.
       insert into ops.lake_change (source, months)
       select changed_source, case when bool_and(earlier.imported_at is not null) then
         coalesce(array_agg(distinct ops.month_of(month::date)) filter (where month is not null), '{}') end
       from changed as c
       join core.rooftop as r using (rooftop_id)
       cross join lateral (
-        select max(i.imported_at) as imported_at from core.stock_import as i where i.rooftop_id = c.rooftop_id and i.imported_at < c.imported_at
+        select max(i.imported_at) as imported_at from core.stock_import as i
+        where i.rooftop_id = c.rooftop_id and i.imported_at < c.imported_at and i.mode = 'snapshot' and not i.dialect ? 'corrects'
       ) as earlier
       left join lateral generate_series(
-        date_trunc('month', earlier.imported_at at time zone r.time_zone) + interval '1 month', c.imported_at at time zone r.time_zone, interval '1 month'
+        date_trunc('month', earlier.imported_at at time zone r.time_zone), c.imported_at at time zone r.time_zone, interval '1 month'
       ) as month on true
       having count(*) > 0;
     when 'unit' then

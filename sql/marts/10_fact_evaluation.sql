@@ -44,7 +44,7 @@ comment on column mart.fact_evaluation.created_at is 'Created | unit: instant in
 comment on column mart.fact_evaluation.completed_at is 'Completed | unit: instant in UTC | source: core.evaluation.completed_at [A §2 CompletedAt]';
 comment on column mart.fact_evaluation.created_date is 'Day of creation in the time zone of the rooftop | unit: date | source: core.evaluation.created_date_local | joins: dim_date.date_day';
 comment on column mart.fact_evaluation.completed_date is 'Day of completion in the time zone of the rooftop | unit: date | source: core.evaluation.completed_date_local | joins: dim_date.date_day';
-comment on column mart.fact_evaluation.minutes_to_complete is 'Time from creation to completion; null when the service gave no exact creation time | unit: minutes | source: core.evaluation.created_at and completed_at';
+comment on column mart.fact_evaluation.minutes_to_complete is 'Time from creation to completion; null when the service gave no exact creation time, or one after the completion | unit: minutes | source: core.evaluation.created_at and completed_at';
 comment on column mart.fact_evaluation.source_updated_at is 'Last edit at the service | unit: instant in UTC | source: core.evaluation.source_updated_at [A §2 UpdatedAt]';
 comment on column mart.fact_evaluation.odometer is 'Odometer in the unit of the rooftop | unit: odometer_unit | source: core.evaluation.odometer [A §2]';
 comment on column mart.fact_evaluation.odometer_unit is 'km or mi | unit: text | source: core.evaluation.odometer_unit (config)';

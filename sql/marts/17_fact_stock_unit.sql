@@ -51,7 +51,7 @@ comment on view mart.fact_stock_unit is 'Vehicles that are or were in stock, wit
 comment on column mart.fact_stock_unit.rooftop_id is 'Rooftop of the row | unit: id | source: core.rooftop | joins: dim_rooftop.rooftop_id';
 comment on column mart.fact_stock_unit.stock_no is 'Stock number; the VIN where the list has none | unit: text | source: core.stock_unit.stock_no';
 comment on column mart.fact_stock_unit.vehicle_key is 'Vehicle; null unless the VIN has 17 characters | unit: id | source: core.stock_unit.vin | joins: dim_vehicle.vehicle_key';
-comment on column mart.fact_stock_unit.evaluation_key is 'Evaluation on which it was bought: the last of its VIN in the group before it came in; null: none | unit: id | source: core.stock_outcome | joins: fact_evaluation.evaluation_key';
+comment on column mart.fact_stock_unit.evaluation_key is 'Evaluation on which it was bought: the last of its VIN completed by the day that it came in, of the same rooftop, else of the group; null: none, or it is gone | unit: id | source: core.stock_outcome | joins: fact_evaluation.evaluation_key';
 comment on column mart.fact_stock_unit.match_rule is 'vin_same_rooftop or vin_same_group; null without an evaluation | unit: text | source: core.stock_outcome.match_rule';
 comment on column mart.fact_stock_unit.vin is 'VIN as listed | unit: text | source: core.stock_unit.vin';
 comment on column mart.fact_stock_unit.adcode is 'Factory build code | unit: text | source: core.stock_unit.adcode';

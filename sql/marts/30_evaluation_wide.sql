@@ -44,11 +44,11 @@ select
   n.last_confirmed_at as priced_last_at,
   n.retail as retail_now,
   n.wholesale as wholesale_now,
-  c.searches as ppsr_searches,
+  case when k.is_known then c.searches end as ppsr_searches,
   c.last_searched_at as ppsr_last_searched_at,
-  coalesce(c.is_interest_changed, false) as is_ppsr_interest_changed,
+  case when k.is_known then coalesce(c.is_interest_changed, false) end as is_ppsr_interest_changed,
   case
-    when date_trunc('month', e.completed_date_local::timestamp)::date between l.listed_from and l.listed_to then b.eval_id is not null
+    when e.vehicle_vin is not null and e.gone_at is null and e.completed_at between l.first_list_at and l.newest_list_at then b.eval_id is not null
   end as is_bought,
   b.acquired_on as bought_on
 from core.evaluation as e
@@ -69,6 +69,11 @@ left join lateral (
   from core.vehicle_check as k
   where k.group_id = e.group_id and k.vin = e.vehicle_vin and k.check_kind = 'ppsr' and k.gone_at is null
 ) as c on true
+left join ops.enrichment_state as asked
+  on asked.rooftop_id = e.rooftop_id and asked.stream = 'vehicle-checks' and asked.eval_id = e.eval_id and asked.ask = 'getpastppsrsearch'
+cross join lateral (
+  select c.searches > 0 or (e.vehicle_vin is not null and asked.outcome = 'answered' and asked.last_asked_at > '-infinity') as is_known
+) as k
 left join lateral (
   select o.eval_id, min(o.acquired_on) as acquired_on
   from core.stock_unit as s
@@ -95,7 +100,7 @@ comment on column mart.evaluation_wide.completed_at is 'Completed | unit: instan
 comment on column mart.evaluation_wide.created_date is 'Day of creation in the time zone of the rooftop | unit: date | source: core.evaluation.created_date_local | joins: dim_date.date_day';
 comment on column mart.evaluation_wide.completed_date is 'Day of completion in the time zone of the rooftop | unit: date | source: core.evaluation.completed_date_local | joins: dim_date.date_day';
 comment on column mart.evaluation_wide.month_start is 'First day of the month of completion | unit: date | source: core.evaluation.completed_date_local';
-comment on column mart.evaluation_wide.minutes_to_complete is 'Time from creation to completion; null when the service gave no exact creation time | unit: minutes | source: core.evaluation.created_at and completed_at';
+comment on column mart.evaluation_wide.minutes_to_complete is 'Time from creation to completion; null when the service gave no exact creation time, or one after the completion | unit: minutes | source: core.evaluation.created_at and completed_at';
 comment on column mart.evaluation_wide.vin is 'VIN as the evaluation has it | unit: text | source: core.evaluation.vin [A §2 VIN]';
 comment on column mart.evaluation_wide.make is 'Make | unit: text | source: core.evaluation.make [A §2]';
 comment on column mart.evaluation_wide.model is 'Model | unit: text | source: core.evaluation.model [A §2]';
@@ -121,8 +126,8 @@ comment on column mart.evaluation_wide.wholesale_first is 'Wholesale price of th
 comment on column mart.evaluation_wide.priced_last_at is 'Newest answer of the pricing AI | unit: instant in UTC | source: core.price_observation.last_confirmed_at';
 comment on column mart.evaluation_wide.retail_now is 'Retail price of the newest answer | unit: currency_code | source: core.price_observation.retail';
 comment on column mart.evaluation_wide.wholesale_now is 'Wholesale price of the newest answer | unit: currency_code | source: core.price_observation.wholesale';
-comment on column mart.evaluation_wide.ppsr_searches is 'PPSR searches of the vehicle in the dealer group | unit: count | source: core.vehicle_check';
+comment on column mart.evaluation_wide.ppsr_searches is 'PPSR searches of the vehicle in the dealer group; null: not known, as there is none and the service was not asked about this evaluation, or did not answer | unit: count | source: core.vehicle_check, ops.enrichment_state';
 comment on column mart.evaluation_wide.ppsr_last_searched_at is 'Newest PPSR search of the vehicle; null: none | unit: instant in UTC | source: core.vehicle_check.searched_at';
-comment on column mart.evaluation_wide.is_ppsr_interest_changed is 'true: a watch of the vehicle reports changed security interests | unit: flag | source: core.vehicle_check.watch_status';
-comment on column mart.evaluation_wide.is_bought is 'true: the vehicle came into stock on this evaluation; null: not known for its month, as the rooftop had no stock list by then, or none since. bought_on may be known all the same | unit: flag | source: core.stock_outcome';
+comment on column mart.evaluation_wide.is_ppsr_interest_changed is 'true: a watch of the vehicle reports changed security interests; null where ppsr_searches is | unit: flag | source: core.vehicle_check.watch_status';
+comment on column mart.evaluation_wide.is_bought is 'true: the vehicle came into stock on this evaluation; null: not known, as it is gone, has no VIN of 17 characters, or the rooftop had no list of its whole stock by its completion, or none since. bought_on may be known all the same | unit: flag | source: core.stock_outcome';
 comment on column mart.evaluation_wide.bought_on is 'Day on which the vehicle came into stock | unit: date | source: core.stock_outcome.acquired_on';

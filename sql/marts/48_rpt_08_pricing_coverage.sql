@@ -60,6 +60,6 @@ comment on column mart.rpt_08_pricing_coverage.priced is 'Evaluations with a cur
 comment on column mart.rpt_08_pricing_coverage.priced_share is 'priced / evaluations | unit: share from 0 to 1 | source: priced and evaluations';
 comment on column mart.rpt_08_pricing_coverage.cannot_be_priced is 'Evaluations without a price: the service does not know or does not price them, or its answer is in quarantine | unit: count | source: ops.enrichment_state.outcome';
 comment on column mart.rpt_08_pricing_coverage.failed is 'Evaluations without a price whose last request got no answer | unit: count | source: ops.enrichment_state.outcome';
-comment on column mart.rpt_08_pricing_coverage.not_asked is 'Evaluations without a price that were never requested | unit: count | source: ops.enrichment_state';
+comment on column mart.rpt_08_pricing_coverage.not_asked is 'Evaluations without a price that were never requested; without an odometer none can be | unit: count | source: ops.enrichment_state';
 comment on column mart.rpt_08_pricing_coverage.average_age_days is 'Average number of days since the prices were last confirmed, by local days of the rooftop | unit: days | source: core.price_observation.last_confirmed_at';
 comment on column mart.rpt_08_pricing_coverage.oldest_confirmed_at is 'When the oldest of the prices was last confirmed | unit: instant in UTC | source: core.price_observation.last_confirmed_at';

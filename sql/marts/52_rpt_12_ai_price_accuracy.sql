@@ -32,7 +32,7 @@ cross join lateral (
 ) as f
 where a.asking_price_first is not null;
 
-comment on view mart.rpt_12_ai_price_accuracy is 'How close is the retail price of the pricing AI at the appraisal to the first advertised price? Only units with an appraisal that was priced within 7 days, and both prices in one currency; no rows without a stock list. | grain: one row per unit of the stock lists that was bought on an evaluation | key: rooftop_id, stock_no | history: first prices | freshness: as of the last good run of its rooftop: see data_freshness';
+comment on view mart.rpt_12_ai_price_accuracy is 'How close is the retail price of the pricing AI at the appraisal to the first advertised price? Only units with an appraisal that was priced within 7 days, both prices in one currency; an appraisal counts once per unit. No rows without a stock list. | grain: one row per unit of the stock lists that was bought on an evaluation | key: rooftop_id, stock_no | history: first prices | freshness: as of the last good run of its rooftop: see data_freshness';
 comment on column mart.rpt_12_ai_price_accuracy.rooftop_id is 'Rooftop of the row | unit: id | source: core.rooftop | joins: dim_rooftop.rooftop_id';
 comment on column mart.rpt_12_ai_price_accuracy.rooftop_name is 'Name of the rooftop | unit: text | source: core.rooftop.rooftop_name';
 comment on column mart.rpt_12_ai_price_accuracy.stock_no is 'Stock number; the VIN where the list has none | unit: text | source: core.stock_unit.stock_no';

@@ -28,7 +28,7 @@ from core.agg_repeat_vehicle as a
 join core.rooftop_group as g using (group_id)
 left join listed as l using (group_id);
 
-comment on view mart.rpt_13_repeat_appraisals is 'Vehicles that a dealer group appraised more than once, and the difference between the prices. | grain: one row per dealer group, VIN and currency with more than one evaluation | key: group_code, vin, currency_code | history: current state of the evaluations | freshness: as of the last good runs of the rooftops of the group: see data_freshness';
+comment on view mart.rpt_13_repeat_appraisals is 'Vehicles that a dealer group appraised more than once in one currency, and the difference between the prices. | grain: one row per dealer group, VIN and currency with more than one evaluation | key: group_code, vin, currency_code | history: current state of the evaluations | freshness: as of the last good runs of the rooftops of the group: see data_freshness';
 comment on column mart.rpt_13_repeat_appraisals.group_code is 'Dealer group, as the config names it | unit: text | source: core.rooftop_group.group_code';
 comment on column mart.rpt_13_repeat_appraisals.vin is 'VIN in capitals | unit: text | source: core.evaluation.vin [A §2 VIN]';
 comment on column mart.rpt_13_repeat_appraisals.currency_code is 'Currency of the amounts of the row | unit: ISO 4217 | source: core.evaluation.currency_code';
@@ -40,4 +40,4 @@ comment on column mart.rpt_13_repeat_appraisals.days_between is 'Days from first
 comment on column mart.rpt_13_repeat_appraisals.lowest_price is 'Lowest price of these evaluations; null when none has a price | unit: currency_code | source: core.evaluation.final_price [A §2 FinalPrice]';
 comment on column mart.rpt_13_repeat_appraisals.highest_price is 'Highest price of these evaluations | unit: currency_code | source: core.evaluation.final_price [A §2 FinalPrice]';
 comment on column mart.rpt_13_repeat_appraisals.price_spread is 'highest_price - lowest_price | unit: currency_code | source: lowest_price, highest_price';
-comment on column mart.rpt_13_repeat_appraisals.is_bought is 'true: the vehicle came into stock on one of these evaluations; null: not known, as the dealer group had no stock list by first_on, or none since last_on | unit: flag | source: core.stock_outcome';
+comment on column mart.rpt_13_repeat_appraisals.is_bought is 'true: the vehicle came into stock on one of these evaluations; null: not known, as the dealer group had no list of a whole stock in or before the month of first_on, or none in or after that of last_on | unit: flag | source: core.stock_outcome';

@@ -62,11 +62,10 @@ from summed as s
 join core.rooftop as r using (rooftop_id)
 join listed as l using (rooftop_id)
 cross join lateral (
-  -- A rooftop of the group may hold the cars that another one appraises.
-  select case when (s.bought > 0 and s.month_start between l.group_listed_from and l.group_listed_to) or s.month_start between l.listed_from and l.listed_to then s.bought end as bought
+  select case when s.month_start between l.listed_from and l.listed_to then s.bought end as bought
 ) as k;
 
-comment on view mart.rpt_14_link_capture_funnel is 'Do appraisals that customers capture through a link differ from those made in person: photos, time, bought? What was bought is not known in months before the first or after the newest stock list. | grain: one row per rooftop, month and way of capture | key: rooftop_id, month_start, is_link_captured | history: current state of the evaluations that the service still shows | freshness: as of the last good run of its rooftop: see data_freshness';
+comment on view mart.rpt_14_link_capture_funnel is 'Do appraisals that customers capture through a link differ from those made in person: photos, time, bought? What was bought is as in rpt_02_look_to_book. | grain: one row per rooftop, month and way of capture | key: rooftop_id, month_start, is_link_captured | history: current state of the evaluations that the service still shows | freshness: as of the last good run of its rooftop: see data_freshness';
 comment on column mart.rpt_14_link_capture_funnel.rooftop_id is 'Rooftop of the row | unit: id | source: core.rooftop | joins: dim_rooftop.rooftop_id';
 comment on column mart.rpt_14_link_capture_funnel.rooftop_name is 'Name of the rooftop | unit: text | source: core.rooftop.rooftop_name';
 comment on column mart.rpt_14_link_capture_funnel.month_start is 'First day of the month of completion, in the time zone of the rooftop | unit: date | source: core.evaluation.completed_date_local | joins: dim_date.date_day';
@@ -76,5 +75,5 @@ comment on column mart.rpt_14_link_capture_funnel.photos is 'Number of their pho
 comment on column mart.rpt_14_link_capture_funnel.average_photos is 'photos / evaluations | unit: count | source: photos and evaluations';
 comment on column mart.rpt_14_link_capture_funnel.no_photo_share is 'Evaluations without a photo / evaluations | unit: share from 0 to 1 | source: core.agg_evaluation_day.no_photo';
 comment on column mart.rpt_14_link_capture_funnel.median_minutes is 'Median time of the evaluations with an exact creation time, see rpt_04_time_to_complete; null: no evaluation has one | unit: minutes | source: core.evaluation.created_at and completed_at';
-comment on column mart.rpt_14_link_capture_funnel.bought is 'Evaluations that were bought: the last one before a unit of the stock list came in; null: not known, as the rooftop had no stock list before, or none since | unit: count | source: core.stock_outcome';
+comment on column mart.rpt_14_link_capture_funnel.bought is 'Evaluations that were bought: see evaluation_key of fact_stock_unit; null: not known, as the rooftop had no list of its whole stock in or before the month, or none since | unit: count | source: core.stock_outcome';
 comment on column mart.rpt_14_link_capture_funnel.bought_share is 'bought / evaluations; null: not known | unit: share from 0 to 1 | source: bought and evaluations';

@@ -10,23 +10,30 @@ with own as not materialized (
   ) as since on since.rooftop_id = c.rooftop_id and since.stock_no = c.stock_no
   where c.changes ? 'asking_price' and c.import_id > coalesce(since.import_id, 0)
 ), event as (
-  select s.rooftop_id, s.stock_no, s.first_seen_at as at, true as is_asking, case when o.import_id is null then s.asking_price else o.was end as asking, null::numeric(15,3) as retail
+  select s.rooftop_id, s.stock_no, greatest(s.first_seen_at, since.at) as at, true as is_asking,
+    case when o.import_id is null then s.asking_price else o.was end as asking, null::numeric(15,3) as retail
   from core.stock_unit as s
   left join (
     select distinct on (rooftop_id, stock_no) rooftop_id, stock_no, import_id, was from own order by rooftop_id, stock_no, import_id
   ) as o using (rooftop_id, stock_no)
+  cross join lateral (
+    select max(i.imported_at) as at from core.stock_unit_change as c join core.stock_import as i on i.import_id = c.import_id
+    where c.rooftop_id = s.rooftop_id and c.stock_no = s.stock_no and c.changes ? 'currency_code'
+  ) as since
   union all
   select rooftop_id, stock_no, at, true, became, null from own
   union all
   select rooftop_id, stock_no, observed_at, false, null, retail
   from (
     select p.rooftop_id, p.stock_no, p.observed_at, case when p.currency_code = s.currency_code then p.retail end as retail,
+      count(*) filter (where p.currency_code = s.currency_code and p.retail is not null) over (partition by p.rooftop_id, p.stock_no order by p.observed_at) as prices,
       max(p.observed_at) filter (where upper(p.vin) <> upper(s.vin)) over (partition by p.rooftop_id, p.stock_no) as other_vehicle_until
     from core.stock_price_observation as p
     join core.stock_unit as s using (rooftop_id, stock_no)
     where p.price_source = 'price_batch'
   ) as priced
-  where coalesce(observed_at > other_vehicle_until, true)
+  -- Until the first price an answer shows nothing.
+  where prices > 0 and coalesce(observed_at > other_vehicle_until, true)
 ), moment as (
   select rooftop_id, stock_no, at, max(asking) as asking, max(retail) as retail,
     sum(count(*) filter (where is_asking)) over earlier as asking_no, sum(count(*) filter (where not is_asking)) over earlier as retail_no
@@ -35,16 +42,21 @@ with own as not materialized (
   window earlier as (partition by rooftop_id, stock_no order by at)
 ), state as (
   select rooftop_id, stock_no, at,
-    max(asking) over (partition by rooftop_id, stock_no, greatest(asking_no, 1)) as asking_price,
+    max(asking) over (partition by rooftop_id, stock_no, asking_no) as asking_price,
     max(retail) over (partition by rooftop_id, stock_no, retail_no) as market_retail
   from moment
-), step as (
+), shown as (
   select rooftop_id, stock_no, at, asking_price, market_retail,
+    row_number() over earlier as state_no, lag(asking_price) over earlier as asking_before, lag(market_retail) over earlier as market_before
+  from state
+  window earlier as (partition by rooftop_id, stock_no order by at)
+), step as (
+  select rooftop_id, stock_no, at, asking_price, market_retail, asking_before, market_before,
     row_number() over later as step_no, lead(at) over later as until,
-    lag(asking_price) over later as asking_before, lag(market_retail) over later as market_before,
     first_value(asking_price) over (partition by rooftop_id, stock_no order by asking_price is null, at) as asking_first,
     first_value(market_retail) over (partition by rooftop_id, stock_no order by market_retail is null, at) as market_first
-  from state
+  from shown
+  where state_no = 1 or (asking_price, market_retail) is distinct from (asking_before, market_before)
   window later as (partition by rooftop_id, stock_no order by at)
 )
 select
@@ -85,7 +97,7 @@ comment on column mart.stock_price_drift.model is 'Model | unit: text | source: 
 comment on column mart.stock_price_drift.model_year is 'Model year | unit: year | source: core.stock_unit.model_year';
 comment on column mart.stock_price_drift.is_on_hand is 'true: in stock, including units in their days of grace | unit: flag | source: core.stock_unit.off_stock_at';
 comment on column mart.stock_price_drift.step_no is 'Number of the change of the unit, from 1 | unit: number | source: moved_at';
-comment on column mart.stock_price_drift.moved_at is 'Time of the import that changed the asking price, or of the answer that changed the market price. First row: the first of both | unit: instant in UTC | source: core.stock_import.imported_at, core.stock_price_observation.observed_at';
+comment on column mart.stock_price_drift.moved_at is 'Time of the import that changed the asking price, or of the answer that changed the market price. First row: the first of both; where the currency has changed, the asking price begins with the new one | unit: instant in UTC | source: core.stock_import.imported_at, core.stock_price_observation.observed_at';
 comment on column mart.stock_price_drift.moved_on is 'Day of moved_at in the time zone of the rooftop | unit: date | source: moved_at | joins: dim_date.date_day';
 comment on column mart.stock_price_drift.moved_again_at is 'Time of the next change; null: the prices are current | unit: instant in UTC | source: moved_at of the next row';
 comment on column mart.stock_price_drift.is_current is 'true: the prices are current | unit: flag | source: moved_again_at';

@@ -65,14 +65,17 @@ export async function countRecon(pool: pg.Pool): Promise<RowTexts> {
      where gone_at is null and completed_date_local is not null and coalesce(recon_type, '') not in ('info', 'Info')`,
   )
   const counted = rows.filter(({ first, last }) => first === 1 || last === null)
-  const lines = [...Map.groupBy(counted, ({ key }) => key)].map(([key, all]) =>
-    [
+  const lines = [...Map.groupBy(counted, ({ key }) => key)].map(([key, all]) => {
+    const ofOne = [...Map.groupBy(all, ({ id }) => id).values()]
+    const known = ofOne.filter((own) => own.every(({ cost }) => cost !== null))
+    const costs = known.flat()
+    return [
       key,
-      sum(all.filter(({ first }) => first === 1).map(({ cost }) => cost)),
-      sum(all.filter(({ last }) => last === null).map(({ cost }) => cost)),
-      new Set(all.map(({ id }) => id)).size,
-    ].join(' '),
-  )
+      sum(costs.filter(({ first }) => first === 1).map(({ cost }) => cost)),
+      sum(costs.filter(({ last }) => last === null).map(({ cost }) => cost)),
+      ...[ofOne.length, known.length],
+    ].join(' ')
+  })
   return lines.sort()
 }
 
@@ -106,7 +109,7 @@ export async function countPricing(pool: pg.Pool): Promise<RowTexts> {
 const columns = {
   agg_evaluation_day: '*',
   agg_recon_day:
-    'rooftop_id, completed_date_local, recon_type, currency_code, first_cost, last_cost, evaluations',
+    'rooftop_id, completed_date_local, recon_type, currency_code, first_cost, last_cost, evaluations, costed',
   agg_pricing_day: '*',
   agg_repeat_vehicle: '*',
   agg_appraisal: `rooftop_id, eval_id, completed_date_local, currency_code, appraised_price, recon_total, wholesale_first,

@@ -1,5 +1,5 @@
 import type { ReconLine } from '#src/sandbox/world-types.ts'
-import { milli, moneyText, ratio, total } from './marts-numbers.ts'
+import { less, milli, moneyText, ratio, total } from './marts-numbers.ts'
 import {
   evaluationOf,
   grouped,
@@ -20,9 +20,11 @@ export function reconDrift(truth: MartTruth): ReportRow[] {
     const [first, latest] = [linesOf(one.versions[0]!), linesOf(one.versions.at(-1)!)]
     const types = new Set([...first, ...latest].map(({ type }) => type || 'unknown'))
     return [...types].map((type) => {
-      const cost = (lines: readonly ReconLine[]) =>
-        total(lines.filter((line) => (line.type || 'unknown') === type).map(costOf))
-      return { one, type, first: cost(first), latest: cost(latest) }
+      const ofType = (lines: readonly ReconLine[]) =>
+        lines.filter((line) => (line.type || 'unknown') === type).map(costOf)
+      const costs = { first: ofType(first), latest: ofType(latest) }
+      const isKnown = [...costs.first, ...costs.latest].every((cost) => cost !== null)
+      return { one, type, costs: isKnown ? costs : null }
     })
   })
   return grouped(
@@ -33,16 +35,18 @@ export function reconDrift(truth: MartTruth): ReportRow[] {
       currency_code: one.rooftop.currency,
     }),
     (members) => {
+      const known = members.flatMap(({ costs }) => costs ?? [])
+      const isKnown = known.length > 0
       const [first, latest] = [
-        total(members.map((part) => part.first)),
-        total(members.map((part) => part.latest)),
+        isKnown ? total(known.flatMap((costs) => costs.first)) : null,
+        isKnown ? total(known.flatMap((costs) => costs.latest)) : null,
       ]
       return {
         evaluations: members.length,
         first_cost: moneyText(first),
         latest_cost: moneyText(latest),
-        drift: moneyText(latest - first),
-        drift_share: ratio(latest - first, first),
+        drift: moneyText(less(latest, first)),
+        drift_share: ratio(less(latest, first), first),
         actual_cost: null,
       }
     },

@@ -78,7 +78,8 @@ export function ppsrExposure(truth: MartTruth): ReportRow[] {
       const newest = known[0]?.check.searchedAt ?? null
       const statuses = known.map(({ status }) => status)
       const counted = known.find(({ check }) => truth.fixture.paid.has(String(check.id)))
-      const interests = counted?.check.counts.securityInterests ?? null
+      const counts = counted?.check.counts
+      const interests = counts?.securityInterests ?? null
       const days = newest && localDaysBetween(newest, truth.now, rooftop.timezone)
       return {
         ...unitOf(truth, unit),
@@ -89,7 +90,7 @@ export function ppsrExposure(truth: MartTruth): ReportRow[] {
         watch_status: watchStatuses.find((status) => statuses.includes(status)) ?? null,
         security_interest_count: interests,
         exposure: isAsked
-          ? exposureOf(statuses.includes('changed'), interests, days, counted === known[0])
+          ? exposureOf(statuses.includes('changed'), counts, days, counted === known[0])
           : 'not asked',
       }
     })
@@ -97,12 +98,14 @@ export function ppsrExposure(truth: MartTruth): ReportRow[] {
 
 function exposureOf(
   isChanged: boolean,
-  interests: number | null,
+  counts: VehicleCheck['counts'] | undefined,
   days: number | null,
   isNewestCounted: boolean,
 ): string {
+  if (counts && counts.stolen > 0) return 'stolen'
+  if (counts && counts.writeOffs > 0) return 'written off'
   if (isChanged) return 'interest changed'
-  if (interests !== null && interests > 0) return 'interest on search'
+  if (counts && counts.securityInterests > 0) return 'interest on search'
   if (days === null) return 'never searched'
   if (days > 14) return 'stale search'
   return isNewestCounted ? 'clear' : 'result unknown'

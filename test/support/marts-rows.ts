@@ -30,7 +30,7 @@ export interface Ids {
 export async function martTruth(fixture: MartFixture, client: pg.ClientBase): Promise<MartTruth> {
   const { present, gone } = seenEvaluations(fixture)
   const { rows } = await client.query<{ now: Date }>('select now()')
-  const units = stockUnits(fixture, present)
+  const units = stockUnits(fixture, present, gone)
   return { fixture, present, gone, units, now: rows[0]!.now, ids: await readIds(client) }
 }
 
@@ -79,15 +79,14 @@ export function isListed(
   return months.length > 0 && months[0]! <= monthOf(from) && monthOf(to) <= months.at(-1)!
 }
 
-/** A count of bought vehicles of a month; null: the rooftop had no stock list before or since, and no other of its group names a vehicle. */
+/** A count of bought vehicles of a month; null: the rooftop had no stock list before, or none since. */
 export function knownBought(
   truth: MartTruth,
-  { uid, groupId }: Rooftop,
+  { uid }: Rooftop,
   month: string,
   bought: number,
 ): number | null {
-  const isOf = (other: Rooftop) => other.uid === uid || (bought > 0 && other.groupId === groupId)
-  return isListed(truth, isOf, month, month) ? bought : null
+  return isListed(truth, (other) => other.uid === uid, month, month) ? bought : null
 }
 
 /** The salesperson that the evaluation, or one of its versions, names. */

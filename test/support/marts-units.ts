@@ -47,13 +47,17 @@ interface Unit {
 }
 
 /** The stock of all rooftops, from what the test wrote into the lists. */
-export function stockUnits(fixture: MartFixture, present: readonly SeenEvaluation[]): StockUnit[] {
+export function stockUnits(
+  fixture: MartFixture,
+  present: readonly SeenEvaluation[],
+  gone: readonly SeenEvaluation[],
+): StockUnit[] {
   return Map.groupBy(fixture.stock, ({ rooftop }) => rooftop)
     .entries()
     .flatMap(([rooftop, nights]) => {
       const units = new Map<string, Unit>()
       for (const night of nights) passNight(fixture.world, units, night)
-      return units.values().map((unit) => finished(unit, rooftop, present))
+      return units.values().map((unit) => finished(unit, rooftop, present, gone))
     })
     .toArray()
 }
@@ -112,7 +116,12 @@ function decoded(world: World, vin: string, region: Rooftop['region'], now: Date
   }
 }
 
-function finished(unit: Unit, rooftop: Rooftop, present: readonly SeenEvaluation[]): StockUnit {
+function finished(
+  unit: Unit,
+  rooftop: Rooftop,
+  present: readonly SeenEvaluation[],
+  gone: readonly SeenEvaluation[],
+): StockUnit {
   const { listed, firstSeenAt, prices, isOff, market } = unit
   const acquiredOn = listed.acquired ?? localDay(firstSeenAt, rooftop.timezone)
   return {
@@ -122,18 +131,19 @@ function finished(unit: Unit, rooftop: Rooftop, present: readonly SeenEvaluation
     askingFirst: prices.find((price) => price !== null) ?? null,
     askingNow: listed.price,
     priceChanges: prices.filter((price, at) => at > 0 && price !== prices[at - 1]).length,
-    outcome: boughtOn(listed.vin, acquiredOn, rooftop, present),
+    outcome: boughtOn(listed.vin, acquiredOn, rooftop, present, gone),
   }
 }
 
-/** The last evaluation of the vehicle in the dealer group on or before the day that it came in, the rooftop's own first. */
+/** The last evaluation of the vehicle in the dealer group on or before the day that it came in, the rooftop's own first; null: it is gone. */
 function boughtOn(
   vin: string | null,
   acquiredOn: string,
   { uid, groupId }: Rooftop,
   present: readonly SeenEvaluation[],
+  gone: readonly SeenEvaluation[],
 ): SeenEvaluation | null {
-  const [best] = present
+  const [best] = [...present, ...gone]
     .filter((one) => one.groupId === groupId && one.vin17 !== null && one.vin17 === vin)
     .filter(({ completedOn }) => completedOn <= acquiredOn)
     .sort(
@@ -142,5 +152,5 @@ function boughtOn(
         b.truth.completedAt.getTime() - a.truth.completedAt.getTime() ||
         b.evalId - a.evalId,
     )
-  return best ?? null
+  return best === undefined || gone.includes(best) ? null : best
 }

@@ -15,16 +15,11 @@ with counted as (
   select rooftop_id, month_start, user_id, sum(appraisals) as appraisals, sum(bought) as bought
   from counted
   group by rooftop_id, month_start, user_id
-), listed as (
-  select group_id, min(stock_listed_from) as listed_from, max(stock_listed_to) as listed_to
-  from dim_rooftop
-  group by group_id
 )
 select s.rooftop_id, r.rooftop_name, s.month_start, s.user_id, u.display_name as salesperson, s.appraisals,
-  case when s.bought > 0 and s.month_start between l.listed_from and l.listed_to or s.month_start between r.stock_listed_from and r.stock_listed_to then s.bought end as bought,
-  cast(case when s.bought > 0 and s.month_start between l.listed_from and l.listed_to or s.month_start between r.stock_listed_from and r.stock_listed_to
+  case when s.month_start between r.stock_listed_from and r.stock_listed_to then s.bought end as bought,
+  cast(case when s.month_start between r.stock_listed_from and r.stock_listed_to
     then ratio(s.bought, s.appraisals) end as decimal(7,4)) as look_to_book_share
 from summed as s
 join dim_rooftop as r on r.rooftop_id = s.rooftop_id
-join listed as l on l.group_id = r.group_id
 left join dim_user as u on u.user_id = s.user_id

@@ -1,13 +1,15 @@
 with line as (
   select e.rooftop_id, e.month_start, e.currency_code, e.evaluation_key, coalesce(i.recon_type, '') as received_type,
-    case when i.first_version = 1 then i.cost else 0 end as first_cost, case when i.is_current then i.cost else 0 end as latest_cost
+    sum(case when i.first_version = 1 then i.cost else 0 end) as first_cost, sum(case when i.is_current then i.cost else 0 end) as latest_cost,
+    count(*) - count(i.cost) as without_cost
   from evaluation_wide as e
   join fact_reconditioning as i on i.rooftop_id = e.rooftop_id and i.eval_id = e.eval_id
   where not e.is_gone and e.completed_date is not null and i.is_cost and (i.first_version = 1 or i.is_current)
+  group by e.rooftop_id, e.month_start, e.currency_code, e.evaluation_key, coalesce(i.recon_type, '')
 ), summed as (
   select rooftop_id, month_start, case when received_type = '' then 'unknown' else received_type end as recon_type, currency_code,
-    count(distinct concat(evaluation_key, ' ', received_type)) as evaluations,
-    cast(coalesce(sum(first_cost), 0) as decimal(18,3)) as first_cost, cast(coalesce(sum(latest_cost), 0) as decimal(18,3)) as latest_cost
+    count(*) as evaluations, cast(sum(case when without_cost = 0 then first_cost end) as decimal(18,3)) as first_cost,
+    cast(sum(case when without_cost = 0 then latest_cost end) as decimal(18,3)) as latest_cost
   from line
   group by rooftop_id, month_start, case when received_type = '' then 'unknown' else received_type end, currency_code
 )

@@ -24,17 +24,12 @@ with counted as (
     sum(case when is_timed and 2 * rank_no = highest then 10 * took when is_timed and abs(2 * rank_no - highest) = 1 then 5 * took end) as median
   from ranked
   group by rooftop_id, month_start, is_link_captured
-), listed as (
-  select group_id, min(stock_listed_from) as listed_from, max(stock_listed_to) as listed_to
-  from dim_rooftop
-  group by group_id
 )
 select s.rooftop_id, r.rooftop_name, s.month_start, s.is_link_captured, s.evaluations, s.photos,
   cast(ratio(s.photos, s.evaluations) as decimal(12,2)) as average_photos, cast(ratio(s.no_photo, s.evaluations) as decimal(7,4)) as no_photo_share,
   cast(ratio(cast(ratio(s.median, 10000) as decimal(18,2)), 60000) as decimal(12,2)) as median_minutes,
-  case when s.bought > 0 and s.month_start between l.listed_from and l.listed_to or s.month_start between r.stock_listed_from and r.stock_listed_to then s.bought end as bought,
-  cast(case when s.bought > 0 and s.month_start between l.listed_from and l.listed_to or s.month_start between r.stock_listed_from and r.stock_listed_to
+  case when s.month_start between r.stock_listed_from and r.stock_listed_to then s.bought end as bought,
+  cast(case when s.month_start between r.stock_listed_from and r.stock_listed_to
     then ratio(s.bought, s.evaluations) end as decimal(7,4)) as bought_share
 from summed as s
 join dim_rooftop as r on r.rooftop_id = s.rooftop_id
-join listed as l on l.group_id = r.group_id

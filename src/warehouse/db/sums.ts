@@ -29,7 +29,7 @@ const tables: readonly Sums[] = [
     function: 'core.recon_days',
     keys: ['rooftop_id', 'completed_date_local', 'recon_type', 'currency_code'],
     count: 'evaluations',
-    others: ['first_cost', 'last_cost'],
+    others: ['first_cost', 'last_cost', 'costed'],
   },
   {
     table: 'core.agg_pricing_day',

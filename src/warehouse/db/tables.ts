@@ -80,6 +80,7 @@ interface CoreAggReconDayTable {
   evaluations: number
   first_cost: string
   last_cost: string
+  costed: Generated<number>
 }
 
 /** core.app_user */

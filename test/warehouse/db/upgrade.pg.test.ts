@@ -3,13 +3,14 @@ import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { migrate } from '#src/warehouse/db/migrate.ts'
 import { migrationsFolder, readMigrations } from '#src/warehouse/db/migration-files.ts'
+import { changeFacts } from '../../support/aggregates-apply.ts'
 import {
   allCounted,
   allStored,
   differences,
+  inSession,
   sampleEvaluation,
   sampleLine,
-  writeFacts,
 } from '../../support/aggregates-fixture.ts'
 import { emptyTestDatabase } from '../../support/postgres.ts'
 import { dumpSchema } from '../../support/schema-dump.ts'
@@ -37,19 +38,24 @@ test('a warehouse of the baseline takes the later migrations, and its rows and s
   for (const name of await readdir(folder.path))
     if (!names.has(name)) await rm(join(folder.path, name))
   await migrate(database.pool, folder.path)
-  await writeFacts(
-    database,
-    [sampleEvaluation, { ...sampleEvaluation, id: 2, user: null }],
-    [sampleLine],
-  )
-  // Today's loads leave the vehicles to triggers, which a later migration makes.
-  await database.pool.query('select core.repeat_rebuild(1)')
-  const before = await allStored(database.pool)
+  // One line has no cost, which counted as 0 until a later migration.
+  const lines = [
+    ...[sampleLine, { ...sampleLine, id: 2 }],
+    { ...sampleLine, id: 2, line: 2, cost: null },
+  ]
+  await inSession(database.pool, async (client) => {
+    await changeFacts(client, { does: 'lines', lines })
+    for (const evaluation of [sampleEvaluation, { ...sampleEvaluation, id: 2, user: null }])
+      await changeFacts(client, { does: 'insert', evaluation, lines: [] })
+  })
+  // Today's loads write columns of later migrations, and leave the vehicles to their triggers.
+  await database.pool.query('select core.agg_rebuild(1), core.repeat_rebuild(1)')
+  const counted = await allCounted(database.pool)
 
   await migrate(database.pool)
 
-  expect(await allStored(database.pool)).toEqual(before)
-  expect(await allCounted(database.pool)).toEqual(before)
+  expect(await allStored(database.pool)).toEqual(counted)
+  expect(await allCounted(database.pool)).toEqual(counted)
   expect(await differences(database.pool)).toEqual([])
   const committed = await readFile(new URL('../../schema.sql', import.meta.url), 'utf8')
   expect(await dumpSchema(database.pool)).toBe(committed)

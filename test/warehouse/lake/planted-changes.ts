@@ -14,6 +14,9 @@ const edit = (n: number) =>
   `(rooftop_id, eval_id, version_no) = (select v.rooftop_id, v.eval_id, v.version_no from core.evaluation_version as v join core.evaluation as e using (rooftop_id, eval_id) where v.version_no > 1 and v.valid_from > e.completed_at and e.gone_at is null order by sha256((v.eval_id + ${n})::text::bytea) limit 1)`
 const unit = (n: number) =>
   `(rooftop_id, stock_no) = (select rooftop_id, stock_no from core.stock_unit order by sha256((stock_no || ${n})::bytea) limit 1)`
+/** The key of one evaluation whose vehicle has no search, as the service reported. */
+const asked = (n: number) =>
+  `(rooftop_id, eval_id) = (select rooftop_id, eval_id from mart.evaluation_wide where ppsr_searches = 0 order by sha256((eval_id + ${n})::text::bytea) limit 1)`
 const columnsOf = (table: string, changed: Readonly<Record<string, string>>) =>
   `jsonb_populate_record(null::${table}, to_jsonb(source) || jsonb_build_object(${Object.entries(
     changed,
@@ -150,4 +153,10 @@ export const plantedChanges: Readonly<Record<string, Change>> = {
       rooftop_id: `(select 1 + ${n} % count(*) from core.rooftop)`,
       imported_at: "'2025-11-03'",
     }),
+  'the service was not asked about an evaluation': (n) =>
+    `delete from ops.enrichment_state where ask = 'getpastppsrsearch' and ${asked(n)}`,
+  'the service did not answer about an evaluation': (n) =>
+    `update ops.enrichment_state set outcome = 'failed' where ask = 'getpastppsrsearch' and ${asked(n)}`,
+  'the newest stock list of a rooftop is of prices alone': () =>
+    `update core.stock_import set mode = 'delta' where imported_at = (select max(imported_at) from core.stock_import where mode = 'snapshot')`,
 }

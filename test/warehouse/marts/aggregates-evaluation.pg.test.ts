@@ -32,7 +32,7 @@ test('a row counts what the document of the table says, bounds of the buckets in
     '1 2026-01-31 7 KWD 6 5 40.500 39 1 1 1 1 3 4 1 1 0 0 0 0 0 0 1 1 0 0',
   ])
   expect(await storedRows(database.pool, 'agg_recon_day')).toEqual([
-    '1 2026-01-31 paint KWD 199.990 199.990 1',
+    '1 2026-01-31 paint KWD 199.990 199.990 1 1',
   ])
 })
 

@@ -13,6 +13,10 @@ type Row = Readonly<Record<string, unknown>>
 
 beforeAll(async () => {
   fixture = await reportedFixture()
+  // The lists of the fixture came in one day: what was bought is known between two of them.
+  await byHand(`insert into core.stock_import overriding system value
+    select (jsonb_populate_record(list, jsonb_build_object('import_id', -import_id, 'imported_at', imported_at - interval '40 days'))).*
+    from core.stock_import as list`)
   const url = new URL(fixture.database.url)
   connection = new PostgresConnection('warehouse', {}, async () => ({
     host: url.hostname,
@@ -55,6 +59,16 @@ const rounded = (value: number) => Number(value.toFixed(6))
 
 const present = `
   from core.evaluation as e join core.rooftop as r using (rooftop_id) where e.gone_at is null`
+/** Each evaluation: whether a unit came in on it, and whether lists of the stock came before and after it. */
+const outcome = `
+  from (select r.rooftop_name, e.user_id, to_char(e.completed_date_local, 'YYYY-MM-01') as month_start, exists (
+      select from core.stock_unit as s join core.rooftop as q on q.rooftop_id = s.rooftop_id and q.group_id = e.group_id
+      where s.vin = upper(e.vin) and s.acquired_on >= e.completed_date_local and not exists (
+        select from core.evaluation as later where later.group_id = e.group_id and upper(later.vin) = upper(e.vin)
+          and later.completed_date_local <= s.acquired_on and later.completed_at > e.completed_at)) as is_bought,
+      (select e.completed_at between min(i.imported_at) and max(i.imported_at) and length(e.vin) = 17
+       from core.stock_import as i where i.rooftop_id = e.rooftop_id) as is_listed
+    ${present}) as one`
 const questions: readonly (readonly [string, string, string])[] = [
   [
     'appraisals by month, and how many had no photo',
@@ -73,26 +87,16 @@ const questions: readonly (readonly [string, string, string])[] = [
   [
     'look-to-book of each salesperson',
     'run: evaluations -> { where: not is_link_captured; group_by: rooftop_name, user_id; aggregate: appraisals, bought; order_by: rooftop_name, user_id }',
-    `select rooftop_name, user_id, count(*) as appraisals,
-       case when bool_or(is_listed) then count(*) filter (where is_bought and is_listed) end as bought
-     from (select r.rooftop_name, e.user_id, exists (
-         select from core.stock_unit as s join core.rooftop as q on q.rooftop_id = s.rooftop_id and q.group_id = e.group_id
-         where s.vin = upper(e.vin) and s.acquired_on >= e.completed_date_local and not exists (
-           select from core.evaluation as later where later.group_id = e.group_id and upper(later.vin) = upper(e.vin)
-             and later.gone_at is null and later.completed_date_local <= s.acquired_on and later.completed_at > e.completed_at)) as is_bought,
-         (select to_char(e.completed_date_local, 'YYYY-MM') between min(month) and max(month)
-          from core.stock_import as i cross join to_char(i.imported_at at time zone r.time_zone, 'YYYY-MM') as month
-          where i.rooftop_id = e.rooftop_id) as is_listed
-       ${present} and not exists (select from core.app_user as u where u.user_id = e.user_id and u.is_generated_link_account)) as one
+    `select rooftop_name, user_id, count(*) as appraisals, case when bool_or(is_listed) then count(*) filter (where is_bought and is_listed) end as bought
+     ${outcome} where not exists (select from core.app_user as u where u.user_id = one.user_id and u.is_generated_link_account)
      group by 1, 2 order by 1, 2 nulls last`,
   ],
   [
     'look-to-book by month, where stock lists show it',
     'run: evaluations -> { where: is_complete; group_by: month_start; aggregate: bought, look_to_book; order_by: month_start }',
-    `select to_char(month_start, 'YYYY-MM-DD') as month_start, sum(bought) filter (where is_listed) as bought,
-       sum(bought) filter (where is_listed)::numeric / sum(appraisals) filter (where is_listed) as look_to_book
-     from (select r.*, month_start between stock_listed_from and stock_listed_to as is_listed
-       from mart.rpt_02_look_to_book as r join mart.dim_rooftop using (rooftop_id)) as one group by 1 order by 1`,
+    `select month_start, case when bool_or(is_listed) then count(*) filter (where is_bought and is_listed) end as bought,
+       avg(is_bought::int) filter (where is_listed) as look_to_book
+     ${outcome} where month_start is not null group by 1 order by 1`,
   ],
   [
     'cost of reconditioning by type',

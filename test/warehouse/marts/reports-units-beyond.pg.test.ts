@@ -84,7 +84,6 @@ test('price drift covers only the vehicle and its currency, and has a row withou
   expect(rows.map((row) => Object.values(row))).toEqual([
     ['A', 1, true, 500, null],
     ['B', 1, false, 700, null],
-    ['B', 2, false, 700, null],
   ])
 })
 
@@ -135,12 +134,57 @@ test('prices before a change of currency are not compared with those after it', 
     { import_id: 3, changes: { asking_price: [10_000, 9_000] } },
   )
 
+  const answer = (
+    day: string,
+    retail: number | null,
+    currency_code: string,
+    rest: object = {},
+  ) => ({
+    ...{ observed_at: `${day}T00:00:00Z`, last_confirmed_at: `${day}T00:00:00Z` },
+    ...{ is_current: false, retail, currency_code, ...rest },
+  })
+  await world.add(
+    'core.stock_price_observation',
+    answer('2026-01-21', 8_000, 'USD'),
+    answer('2026-01-22', 8_100, 'USD'),
+    answer('2026-02-20', 11_000, 'AUD'),
+    answer('2026-02-21', 8_200, 'USD'),
+    answer('2026-02-22', 8_300, 'USD'),
+    answer('2026-02-23', null, 'AUD', { error: 'no comparable sales' }),
+    answer('2026-03-11', 12_000, 'AUD', { is_current: true }),
+  )
+
   const rows = await world.rows(
-    'select asking_price::int, asking_drift::int, currency_code from mart.stock_price_drift order by step_no',
+    `select moved_on::text, asking_price::int, asking_drift::int, market_retail::int, market_drift::int, currency_code, step_no, is_current,
+       moved_again_at from mart.stock_price_drift order by step_no`,
+  )
+
+  expect(rows.map((row) => Object.values(row).slice(0, 8))).toEqual([
+    ['2026-02-10', 10_000, 0, null, null, 'AUD', 1, false],
+    ['2026-02-20', 10_000, 0, 11_000, 0, 'AUD', 2, false],
+    ['2026-02-21', 10_000, 0, null, null, 'AUD', 3, false],
+    ['2026-03-10', 9_000, -1_000, null, null, 'AUD', 4, false],
+    ['2026-03-11', 9_000, -1_000, 12_000, 1_000, 'AUD', 5, true],
+  ])
+  expect(rows[2]!['moved_again_at']).toEqual(new Date('2026-03-10T00:00:00Z'))
+})
+
+test('a market price of before a change of currency goes on, beside no asking price until the change', async () => {
+  await using world = await openSmallWorld()
+  await world.add('core.stock_unit', { asking_price: 10_000 })
+  await world.add('core.stock_import', { import_id: 2, imported_at: '2026-02-10T00:00:00Z' })
+  await world.add('core.stock_unit_change', {
+    import_id: 2,
+    changes: { asking_price: [6_500, 10_000], currency_code: ['USD', 'AUD'] },
+  })
+  await world.add('core.stock_price_observation', { retail: 11_000 })
+
+  const rows = await world.rows(
+    'select moved_on::text, asking_price::int, asking_move::int, market_retail::int, asking_to_market_share from mart.stock_price_drift order by step_no',
   )
 
   expect(rows.map((row) => Object.values(row))).toEqual([
-    [10_000, 0, 'AUD'],
-    [9_000, -1_000, 'AUD'],
+    ['2026-01-21', null, null, 11_000, null],
+    ['2026-02-10', 10_000, null, 11_000, '0.9091'],
   ])
 })

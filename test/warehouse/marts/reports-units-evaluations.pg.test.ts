@@ -116,7 +116,7 @@ test('a vehicle counts as appraised again within its group and currency, in any 
     { eval_id: 1, final_price: 10_000 },
     { eval_id: 2, vin: aVin.toLowerCase(), final_price: null, ...later },
     { eval_id: 3, final_price: '10500.255' },
-    { eval_id: 4, final_price: 1, gone_at: '2026-01-20' },
+    { eval_id: 4, final_price: 1, gone_at: '2026-01-20', completed_at: '2026-01-09' },
     { eval_id: 5, final_price: 2, rooftop_id: 4, currency_code: 'KWD', completed_at: '2026-01-09' },
     { eval_id: 6, final_price: 3, rooftop_id: 3, group_id: 2 },
     { eval_id: 7, vin: vinOfTwo, final_price: 4 },
@@ -162,8 +162,15 @@ test('what was bought is not known of months before the first and after the newe
       ...{ eval_id: 31, rooftop_id: 3, group_id: 2, vin: 'KNADB1234567890C5' },
       ...{ completed_date_local: '2026-03-09', completed_at: '2026-03-09' },
     },
-    // The other rooftop of its group holds what it appraised.
+    // The other rooftop of its group holds what it appraised, and no list says what it holds itself.
     { eval_id: 41, rooftop_id: 2, vin: 'KNADB1234567890C4', ...later },
+    // No unit can be found by these VINs.
+    { eval_id: 51, vin: shortVin, ...later },
+    { eval_id: 52, vin: null, ...later },
+    // Of the month of the first list, and of that of the newest one; neither has a list by then, or since.
+    { eval_id: 53, vin: 'KNADB1234567890C6', ...later, completed_at: '2026-02-01' },
+    { eval_id: 54, completed_date_local: '2026-03-02', completed_at: '2026-03-02' },
+    { eval_id: 55, vin: 'KNADB1234567890C7', gone_at: '2026-02-20', ...later },
   )
   await world.add(
     'core.stock_unit',
@@ -175,10 +182,14 @@ test('what was bought is not known of months before the first and after the newe
   })
   await world.add(
     'core.stock_import',
-    list(1, 1, '2026-02-20'),
+    list(1, 1, '2026-02-05'),
     // In Sydney, February begins an hour before.
     list(2, 3, '2026-01-31T14:00:00Z'),
     list(3, 1, '2026-03-01'),
+    // Changes of prices, and corrections of rejected rows, do not say what is in stock.
+    { ...list(4, 1, '2026-01-02'), mode: 'delta' },
+    { ...list(5, 2, '2026-02-20'), mode: 'delta' },
+    { ...list(6, 3, '2026-03-20'), dialect: { corrects: 2 } },
   )
   const read = async (view: string, columns: string) => {
     const rows = await world.rows(`select ${columns} from mart.${view} order by 1, 2`)
@@ -186,9 +197,10 @@ test('what was bought is not known of months before the first and after the newe
   }
   const counts = [
     [1, '2026-01-01', null, null],
-    [1, '2026-02-01', 1, '0.5000'],
+    [1, '2026-02-01', 1, '0.2000'],
+    [1, '2026-03-01', 0, '0.0000'],
     [2, '2026-01-01', null, null],
-    [2, '2026-02-01', 1, '0.3333'],
+    [2, '2026-02-01', null, null],
     [3, '2026-02-01', 0, '0.0000'],
     [3, '2026-03-01', null, null],
   ]
@@ -209,13 +221,18 @@ test('what was bought is not known of months before the first and after the newe
     [1, 2, null],
     [1, 11, false],
     [1, 12, true],
+    [1, 51, null],
+    [1, 52, null],
+    [1, 53, null],
+    [1, 54, null],
+    [1, 55, null],
     [2, 3, null],
     [2, 4, null],
     [2, 13, null],
     [2, 14, null],
     [2, 41, null],
-    [3, 21, false],
-    [3, 22, false],
+    [3, 21, null],
+    [3, 22, null],
     [3, 31, null],
   ])
   expect(
@@ -226,6 +243,39 @@ test('what was bought is not known of months before the first and after the newe
     [3, '2026-02-01', '2026-02-01'],
     [4, null, null],
   ])
+})
+
+test('the drift of reconditioning counts where the lines of the type all have a cost, then and now', async () => {
+  await using world = await openSmallWorld()
+  await world.add('core.evaluation', ...[1, 2, 3].map((eval_id) => ({ eval_id })))
+  const line = (eval_id: number, recon_type: string, cost: number | null, rest: object = {}) => ({
+    ...{ eval_id, recon_type, cost, ...rest },
+  })
+  const [before, since] = [{ last_version: 1 }, { first_version: 2 }]
+  await world.add(
+    'core.reconditioning_item',
+    line(1, 'brakes', null, before),
+    line(1, 'brakes', 800, { ...since, line_no: 2 }),
+    line(2, 'brakes', 100, before),
+    line(2, 'brakes', 150, { ...since, line_no: 2 }),
+    line(3, 'brakes', 70, { line_no: 1 }),
+    line(3, 'brakes', null, { ...since, line_no: 2 }),
+    line(1, 'glass', null, { line_no: 3 }),
+    // There was no such work at first, and there is none now.
+    line(2, 'paint', 500, { ...since, line_no: 3 }),
+    line(3, 'paint', 200, { ...before, line_no: 3 }),
+  )
+
+  const rows = await world.rows(
+    'select recon_type, evaluations, first_cost::int, latest_cost::int, drift::int, drift_share from mart.rpt_03_recon_drift order by 1',
+  )
+
+  expect(rows.map((row) => Object.values(row))).toEqual([
+    ['brakes', 3, 100, 150, 50, '0.5000'],
+    ['glass', 1, null, null, null, null],
+    ['paint', 2, 200, 500, 300, '1.5000'],
+  ])
+  expect(await world.rows('select * from core.agg_differences()')).toEqual([])
 })
 
 test('the sum of prices is not known where no evaluation has one', async () => {

@@ -1,6 +1,8 @@
 import { expect, test } from 'vitest'
 import { aVin, openSmallWorld, type SmallWorld } from '../../support/small-world.ts'
 
+/** The counts of a search. */
+const nothingFound = { security_interest_count: 0, written_off_count: 0, stolen_count: 0 }
 const others = ['KNADB1234567890A1', 'KNADB1234567890A2', 'KNADB1234567890A3'] as const
 
 async function agedStock(world: SmallWorld): Promise<Record<string, unknown>[]> {
@@ -189,18 +191,23 @@ test('a unit has the gravest PPSR exposure known in its group', async () => {
   })
   await world.add(
     'core.vehicle_check',
-    check(0, 'a', { ...recent, watch_status: 'changed', security_interest_count: 0 }),
+    check(0, 'a', { ...recent, watch_status: 'changed', ...nothingFound }),
     check(0, 'b', { ...recent, watch_status: 'watching', rooftop_id: 2 }),
-    check(1, 'c', { ...recent, searched_at: world.ago(48), security_interest_count: 2 }),
+    check(1, 'c', {
+      ...recent,
+      ...nothingFound,
+      searched_at: world.ago(48),
+      security_interest_count: 2,
+    }),
     check(1, 'd', recent),
     check(2, 'e', { ...recent, group_id: 2, rooftop_id: 3, watch_status: 'changed' }),
     check(2, 'f', { ...recent, gone_at: world.ago(1), watch_status: 'changed' }),
     check(2, 'g', { ...recent, check_kind: 'car_history', watch_status: 'changed' }),
     check(3, 'h', { searched_at: world.ago(16 * 24), watch_status: 'expired' }),
     check(4, 'i', { searched_at: null }),
-    check(5, 'j', { ...recent, security_interest_count: 0 }),
+    check(5, 'j', { ...recent, ...nothingFound }),
     check(6, 'k', { ...recent, searched_at: world.ago(72), security_interest_count: 3 }),
-    check(6, 'l', { ...recent, security_interest_count: 0 }),
+    check(6, 'l', { ...recent, ...nothingFound }),
   )
   await world.add('core.evaluation', { eval_id: 2, vin: vins[2] })
   await world.add('ops.enrichment_state', { eval_id: 2 })
@@ -242,6 +249,22 @@ test('a car counts as never searched only where the service was asked and listed
     { eval_id: 5, rooftop_id: 3 },
   )
 
+  await world.add(
+    'core.vehicle_check',
+    { check_ref: 'a', vin: 'KNADB1234567890D8', watch_status: 'changed' },
+    { check_ref: 'b', vin: 'KNADB1234567890D9' },
+  )
+  await world.add(
+    'core.evaluation',
+    { eval_id: 8, vin: 'KNADB1234567890D8' },
+    { eval_id: 9, vin: 'KNADB1234567890D9' },
+    { eval_id: 10, vin: 'D10' },
+  )
+  await world.add('ops.enrichment_state', { eval_id: 9 }, { eval_id: 10 })
+
+  const ofEvaluations = await world.rows(
+    'select eval_id::int, ppsr_searches, is_ppsr_interest_changed from mart.evaluation_wide order by 1',
+  )
   const rows = await world.rows(
     `select r.exposure, r.searches, u.ppsr_outcome from mart.rpt_06_ppsr_exposure as r join mart.fact_stock_unit as u using (rooftop_id, stock_no) order by stock_no`,
   )
@@ -253,6 +276,15 @@ test('a car counts as never searched only where the service was asked and listed
     ['never searched', 0, 'answered'],
     ['never searched', 0, 'answered'],
     ['not asked', null, null],
+  ])
+  expect(ofEvaluations.map((row) => Object.values(row))).toEqual([
+    ...[0, 1, 2, 3].map((id) => [id, null, null]),
+    ...[4, 5, 6].map((id) => [id, 0, false]),
+    ...[
+      [8, 1, true],
+      [9, 1, false],
+      [10, null, null],
+    ],
   ])
 })
 
@@ -287,24 +319,49 @@ test('PPSR exposure accepts a VIN in any letter case and an unknown status, and 
   expect(rows[0]).toHaveProperty('last_searched_at', world.ago(26))
 })
 
-test('a car is clear only where the newest search is known to have found no interest', async () => {
+test('a car is clear only where the newest search is known to have found nothing', async () => {
   await using world = await openSmallWorld()
   await world.add('core.stock_unit', { stock_no: 'A', vin: aVin })
   await world.add(
     'core.vehicle_check',
     { check_ref: 'newest', searched_at: world.ago(26) },
-    { check_ref: 'older', searched_at: world.ago(50), security_interest_count: 0 },
+    { check_ref: 'older', searched_at: world.ago(50), ...nothingFound },
   )
   const exposure = async (change = 'select 1') => {
     await world.rows(change)
     return (await world.rows('select exposure from mart.rpt_06_ppsr_exposure'))[0]!['exposure']
   }
-  const count = (number: number, ref: string) =>
-    `update core.vehicle_check set security_interest_count = ${number} where check_ref = '${ref}'`
+  const count = (column: string, number: number) =>
+    `update core.vehicle_check set ${column}_count = ${number} where check_ref = 'newest'`
 
   expect(await exposure()).toBe('result unknown')
-  expect(await exposure(count(0, 'newest'))).toBe('clear')
-  expect(await exposure(count(1, 'newest'))).toBe('interest on search')
+  expect(await exposure(count('security_interest', 0))).toBe('result unknown')
+  expect(await exposure(count('written_off', 0))).toBe('result unknown')
+  expect(await exposure(count('stolen', 0))).toBe('clear')
+  expect(await exposure(count('security_interest', 1))).toBe('interest on search')
+})
+
+test.each([
+  ['stolen', { stolen_count: 1 }, {}],
+  ['stolen', { stolen_count: 1, written_off_count: 1, security_interest_count: 2 }, {}],
+  ['stolen', { stolen_count: 1 }, { watch_status: 'changed' }],
+  ['stolen', { stolen_count: 1, searched_at: '2025-01-01' }, {}],
+  ['written off', { written_off_count: 1, security_interest_count: 2 }, {}],
+  ['written off', { written_off_count: 1, watch_status: 'changed' }, {}],
+  // The newest known counts: an older search found it, and a newer one does not.
+  ['clear', {}, { stolen_count: 1, written_off_count: 1 }],
+])('a car is %s where the newest known counts are %j', async (exposure, newest, older) => {
+  await using world = await openSmallWorld()
+  await world.add('core.stock_unit', {})
+  await world.add(
+    'core.vehicle_check',
+    { check_ref: 'newest', searched_at: world.ago(26), ...nothingFound, ...newest },
+    { check_ref: 'older', searched_at: '2024-01-01', ...nothingFound, ...older },
+  )
+
+  const rows = await world.rows('select exposure from mart.rpt_06_ppsr_exposure')
+
+  expect(rows).toEqual([{ exposure }])
 })
 
 test('the AI price is compared with the first advertised price of the unit bought on the evaluation', async () => {
@@ -313,7 +370,6 @@ test('the AI price is compared with the first advertised price of the unit bough
     'core.evaluation',
     { eval_id: 10, rooftop_id: 2, vin: aVin.toLowerCase() },
     { eval_id: 11, rooftop_id: 3, group_id: 2, completed_at: '2026-01-14' },
-    { eval_id: 12, completed_at: '2026-01-14', gone_at: '2026-01-15' },
     { eval_id: 13, completed_at: '2026-01-16', completed_date_local: '2026-01-16' },
     { eval_id: 14, vin: others[0] },
     { eval_id: 15, vin: others[1] },
@@ -349,4 +405,37 @@ test('the AI price is compared with the first advertised price of the unit bough
     },
   ])
   expect(rows).toHaveLength(1)
+})
+
+test('a unit is bought on the newest evaluation of its own rooftop, and on none where that is gone', async () => {
+  await using world = await openSmallWorld()
+  const seen = (eval_id: number, vin: string, day: number, rest: object = {}) => ({
+    ...{ eval_id, vin, completed_at: `2026-01-${day}`, completed_date_local: `2026-01-${day}` },
+    ...rest,
+  })
+  const [own, withdrawn, ofOther] = others
+  const gone = { gone_at: '2026-01-20' }
+  await world.add(
+    'core.evaluation',
+    ...[seen(1, own, 10), seen(2, own, 11), seen(3, own, 12, { rooftop_id: 2 })],
+    ...[seen(4, withdrawn, 10), seen(5, withdrawn, 11, gone)],
+    ...[seen(6, withdrawn, 12, { rooftop_id: 2 }), seen(7, withdrawn, 16, gone)],
+    ...[seen(8, ofOther, 10, gone), seen(9, ofOther, 11, { rooftop_id: 2 })],
+    seen(10, aVin, 12, { rooftop_id: 2 }),
+  )
+  await world.add(
+    'core.stock_unit',
+    ...[...others, aVin].map((vin, index) => ({ stock_no: `${index}`, vin })),
+  )
+
+  const rows = await world.rows(
+    'select evaluation_key, match_rule from mart.fact_stock_unit order by stock_no',
+  )
+
+  expect(rows.map((row) => Object.values(row))).toEqual([
+    ['1-2', 'vin_same_rooftop'],
+    [null, null],
+    [null, null],
+    ['2-10', 'vin_same_group'],
+  ])
 })

@@ -198,7 +198,7 @@ test('a car whose PPSR interest has changed is marked, and listed alone', async 
     [own.id, watched!.vin],
   )
   const truth = await console.rows<{ no: string }>(
-    `select stock_no as no from mart.rpt_06_ppsr_exposure where rooftop_id = $1 and exposure = 'interest changed' order by 1`,
+    `select stock_no as no from mart.rpt_06_ppsr_exposure where rooftop_id = $1 and (exposure = 'interest changed' or watch_status = 'changed') order by 1`,
     [own.id],
   )
 

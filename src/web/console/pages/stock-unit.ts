@@ -117,7 +117,7 @@ export const stockUnit = definePage({
     }</dd>
 ${asking !== null && market !== null && html`<dt>Asking minus market</dt><dd>${moveText(asking - market, currency)}</dd>`}
 ${exposure !== null && html`<dt>PPSR</dt><dd>${badge(exposure.exposure, exposure.exposure === 'clear' ? 'ok' : 'warn')} ${exposure.searchedAt === null ? '' : html`last searched ${instant(exposure.searchedAt, zone)}`}</dd>`}
-<dt>Bought on</dt><dd>${unit.evalId === null ? 'no evaluation of this VIN before it came in' : html`evaluation ${person.role === 'stock' ? unit.evalId : evaluationLink(unit.evalId, unit.evalUid)}`}</dd></dl>
+<dt>Bought on</dt><dd>${unit.evalId === null ? 'no evaluation of this VIN before it came in, or one that is deleted' : html`evaluation ${person.role === 'stock' ? unit.evalId : evaluationLink(unit.evalId, unit.evalUid)}`}</dd></dl>
 <h2>Prices</h2>
 ${priceChart(steps, bands, unit, now)}
 ${table({

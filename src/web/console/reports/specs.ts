@@ -105,7 +105,7 @@ export const reportSpecs: readonly ReportSpec[] = [
         'rooftop',
         { cars: 'count(*)' },
         {
-          by: "case when exposure in ('not asked', 'no answer', 'result unknown') then 'not known' else exposure end",
+          by: "case when exposure in ('not asked', 'no answer', 'result unknown') then 'not known' when exposure in ('stolen', 'written off') then 'stolen or written off' when exposure in ('interest changed', 'interest on search') then 'security interest' else exposure end",
         },
       ),
     ],
@@ -113,7 +113,7 @@ export const reportSpecs: readonly ReportSpec[] = [
       'stock_no rooftop_name vin make model model_year acquired_on exposure days_since_search security_interest_count watch_status',
     first: [
       'riskiest',
-      "array_position(array['interest changed', 'interest on search', 'never searched', 'not asked', 'no answer', 'stale search', 'result unknown', 'clear'], exposure::text), days_since_search desc, rooftop_id, stock_no",
+      "array_position(array['stolen', 'written off', 'interest changed', 'interest on search', 'never searched', 'not asked', 'no answer', 'stale search', 'result unknown', 'clear'], exposure::text), days_since_search desc, rooftop_id, stock_no",
     ],
   },
   {

@@ -117,7 +117,7 @@ export async function readUnits(
   const cameIn = sql`case when s.is_acquired_on_listed then s.acquired_on else 'infinity' end`
   const isPpsrChanged = sql`exists (
     select from ${scope.schema}.rpt_06_ppsr_exposure as ppsr
-    where ppsr.rooftop_id = s.rooftop_id and ppsr.stock_no = s.stock_no and ppsr.exposure = 'interest changed')`
+    where ppsr.rooftop_id = s.rooftop_id and ppsr.stock_no = s.stock_no and (ppsr.exposure = 'interest changed' or ppsr.watch_status = 'changed'))`
   const order = sql`${cameIn}, r.rooftop_uid, s.stock_no`
   // The keys first, so that the other columns are read of the listed units alone.
   const { rows } = await sql<ListedUnit>`
