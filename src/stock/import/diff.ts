@@ -1,4 +1,5 @@
 import { type RawBuilder, sql } from 'kysely'
+import { isOverdue } from '../../streams/stock-prices/off-stock.ts'
 import { renumber } from './renumbered.ts'
 import { type ImportRequest, shownChanges, type UnitChange, type UnitCounts } from './request.ts'
 import type { StagedUnits, Staging } from './stage.ts'
@@ -152,26 +153,13 @@ export async function applyDiff(staging: Staging): Promise<void> {
     from stock_gone`.execute(db)
 }
 
-/** Marks units as off stock once they were missing for the days of grace. Returns their number. */
-export async function markOffStock(staging: Staging, graceDays: number): Promise<number> {
-  const { numAffectedRows } = await sql`
-    update core.stock_unit as unit set off_stock_at = ${staging.now}
-    where ${isDue(staging, graceDays)}`.execute(staging.db)
-  return Number(numAffectedRows)
-}
-
 /** The number of units that `markOffStock` would mark after this list. */
 export async function countOffStock(staging: Staging, graceDays: number): Promise<number> {
   const { rows } = await sql<{ count: number }>`
-    select count(*)::int as count from core.stock_unit as unit where ${isDue(staging, graceDays)} and not exists (
+    select count(*)::int as count from core.stock_unit as unit where ${isOverdue(staging, graceDays)} and not exists (
       select from stock_diff as diff
       where coalesce(diff.old_stock_no, diff.stock_no) = unit.stock_no)`.execute(staging.db)
   return rows[0]!.count
-}
-
-function isDue({ rooftopId, now }: Staging, graceDays: number) {
-  const missingBefore = new Date(now.getTime() - graceDays * 86_400_000)
-  return sql`unit.rooftop_id = ${rooftopId} and unit.missing_since <= ${missingBefore} and unit.off_stock_at is null`
 }
 
 /** The first changes of each kind, in the order of the list; removed units by stock number. */
