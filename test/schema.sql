@@ -1356,11 +1356,13 @@ core.stock_import table
   reappeared integer not null
   imported_by character varying(120) not null
   imported_at timestamp with time zone not null default now()
+  confirmed_at timestamp with time zone -- When the same content last came again; null: it did not
   constraint stock_import_check CHECK ((records = (((accepted + rejected) + collapsed) + skipped)))
   constraint stock_import_mode_check CHECK (((mode)::text = ANY ((ARRAY['snapshot'::character varying, 'delta'::character varying])::text[])))
   constraint stock_import_pkey PRIMARY KEY (import_id)
   constraint stock_import_rooftop_id_fkey FOREIGN KEY (rooftop_id) REFERENCES core.rooftop(rooftop_id)
   constraint stock_import_sha256_check CHECK ((length(sha256) = 32))
+  CREATE INDEX stock_import_confirmed ON core.stock_import USING btree (rooftop_id, confirmed_at) WHERE (confirmed_at IS NOT NULL)
   CREATE INDEX stock_import_file ON core.stock_import USING btree (rooftop_id, sha256)
   CREATE INDEX stock_import_rooftop ON core.stock_import USING btree (rooftop_id, imported_at)
   CREATE TRIGGER log_lake_after AFTER UPDATE ON core.stock_import REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION ops.log_lake_change_trg('list')
@@ -1388,19 +1390,27 @@ core.stock_listed view
   listed_to date -- First day of the month of the newest list, as listed_from
   group_listed_from date -- The earliest listed_from of the rooftops of the dealer group
   group_listed_to date -- The latest listed_to of the rooftops of the dealer group
+  first_list_at timestamp with time zone
+  newest_list_at timestamp with time zone
   as
    SELECT rooftop_id,
       group_id,
       listed_from,
       listed_to,
       min(listed_from) OVER (PARTITION BY group_id) AS group_listed_from,
-      max(listed_to) OVER (PARTITION BY group_id) AS group_listed_to
+      max(listed_to) OVER (PARTITION BY group_id) AS group_listed_to,
+      first_list_at,
+      newest_list_at
      FROM core.rooftop r
-       CROSS JOIN LATERAL ( SELECT date_trunc('month'::text, (min(imported_at) AT TIME ZONE time_zone))::date AS listed_from,
-              date_trunc('month'::text, (max(imported_at) AT TIME ZONE time_zone))::date AS listed_to
-             FROM core.stock_import i
-            WHERE rooftop_id = rooftop_id) l;
-  -- The months of the first and of the newest stock list of each rooftop, and of its dealer group. What was bought in other months is not known: a car may have come and gone without a list.
+       CROSS JOIN LATERAL ( SELECT date_trunc('month'::text, (first_list_at AT TIME ZONE time_zone))::date AS listed_from,
+              date_trunc('month'::text, (newest_list_at AT TIME ZONE time_zone))::date AS listed_to,
+              first_list_at,
+              newest_list_at
+             FROM ( SELECT min(imported_at) AS first_list_at,
+                      GREATEST(max(imported_at), max(confirmed_at)) AS newest_list_at
+                     FROM core.stock_import i
+                    WHERE rooftop_id = rooftop_id AND mode::text = 'snapshot'::text AND NOT dialect ? 'corrects'::text) list) l;
+  -- The first and the newest list of the whole stock of each rooftop, and of its dealer group. What was bought before or after them is not known: a car may have come and gone without a list.
 
 core.stock_market_price view
   rooftop_id integer
@@ -2480,17 +2490,19 @@ begin
       insert into ops.lake_change (source, rooftop_id, eval_ids, vins)
       select changed_source, rooftop_id, array_agg(distinct eval_id), array_agg(distinct vin) from changed group by rooftop_id;
     when 'list' then
-      -- The first stock list of a rooftop says from which month it is known what was bought, and the newest one up to which.
+      -- The first whole list of a rooftop says from when on it is known what was bought, and the newest one until when.
       insert into ops.lake_change (source, months)
       select changed_source, case when bool_and(earlier.imported_at is not null) then
         coalesce(array_agg(distinct ops.month_of(month::date)) filter (where month is not null), '{}') end
       from changed as c
       join core.rooftop as r using (rooftop_id)
       cross join lateral (
-        select max(i.imported_at) as imported_at from core.stock_import as i where i.rooftop_id = c.rooftop_id and i.imported_at < c.imported_at
+        select max(i.imported_at) as imported_at from core.stock_import as i
+        where i.rooftop_id = c.rooftop_id and i.imported_at < c.imported_at and i.mode = 'snapshot' and not i.dialect ? 'corrects'
       ) as earlier
       left join lateral generate_series(
-        date_trunc('month', earlier.imported_at at time zone r.time_zone) + interval '1 month', c.imported_at at time zone r.time_zone, interval '1 month'
+        date_trunc('month', earlier.imported_at at time zone r.time_zone),
+        greatest(c.imported_at, c.confirmed_at) at time zone r.time_zone, interval '1 month'
       ) as month on true
       having count(*) > 0;
     when 'unit' then

@@ -46,6 +46,7 @@ import {
 } from './stage.ts'
 import {
   assertNothingLost,
+  confirmImport,
   countRows,
   countWritten,
   finishImport,
@@ -199,7 +200,10 @@ async function importedBefore(work: Work, newest: NewestImport): Promise<Importe
   const { import_id: importId, records, accepted, rejected, collapsed, skipped } = newest
   const staging = stagingOptions(work, stockTables, importId)
   const offStock = await markOffStock(staging, services.warehouse.config.stock.graceDays)
-  if (!request.dryRun) await rememberMapping(tx.db, rooftopId, work.mapping)
+  if (!request.dryRun) {
+    await rememberMapping(tx.db, rooftopId, work.mapping)
+    await confirmImport(staging)
+  }
   return await imported(work, staging, [], {
     ...{ importId, status: 'already-imported', encoding: newest.encoding, offStock },
     figures: [],

@@ -150,4 +150,8 @@ export const plantedChanges: Readonly<Record<string, Change>> = {
       rooftop_id: `(select 1 + ${n} % count(*) from core.rooftop)`,
       imported_at: "'2025-11-03'",
     }),
+  'the stock lists are old': () =>
+    `update core.stock_import set imported_at = '2025-11-03'::timestamptz + import_id * interval '1 s', mode = 'snapshot'`,
+  'the newest stock list of each rooftop came again': (n) =>
+    `update core.stock_import set confirmed_at = imported_at + interval '${70 + n} days' where import_id in (select max(import_id) from core.stock_import group by rooftop_id)`,
 }
