@@ -1273,7 +1273,7 @@ core.stock_asking_price view
               stock_no,
               max(import_id) AS import_id
              FROM core.stock_unit_change
-            WHERE change::text = 'added'::text OR changes ? 'currency_code'::text
+            WHERE change::text = 'added'::text OR changes ?| ARRAY['currency_code'::text, 'first_seen_at'::text]
             GROUP BY rooftop_id, stock_no
           ), step AS (
            SELECT rooftop_id,
@@ -1552,7 +1552,7 @@ core.stock_unit table
   acquired_on date
   extras jsonb not null -- Mapped fields that have no column in this table: the text of the file, by field
   content_hash bytea not null
-  first_seen_at timestamp with time zone not null
+  first_seen_at timestamp with time zone not null -- Time of the first import that listed it, or that listed it again after it was off stock
   last_seen_at timestamp with time zone not null -- Time of the last import that changed it, or that listed it again after it was missing
   missing_since timestamp with time zone -- First snapshot that did not list it; null: the newest snapshot lists it
   off_stock_at timestamp with time zone -- When its status became sold, or when the days of grace after the last list with it had passed. The row is marked, never deleted; null: in stock
@@ -1579,7 +1579,7 @@ core.stock_unit_change table
   rooftop_id integer not null
   stock_no character varying(80) not null
   change character varying(12) not null
-  changes jsonb not null -- { column: [old, new] }; empty for removed, and for added unless the stock number belonged to another vehicle before
+  changes jsonb not null -- { column: [old, new] }; empty for removed, and for added unless the stock number belonged to another vehicle before. first_seen_at: a new stay begins
   constraint stock_unit_change_change_check CHECK (((change)::text = ANY ((ARRAY['added'::character varying, 'updated'::character varying, 'removed'::character varying, 'reappeared'::character varying])::text[])))
   constraint stock_unit_change_pkey PRIMARY KEY (rooftop_id, stock_no, import_id)
   CREATE INDEX stock_unit_change_import ON core.stock_unit_change USING brin (import_id)

@@ -158,6 +158,57 @@ test('a unit is off stock after its days of grace, and back when a list names it
   expect(await marks()).toEqual([{ missing_since: null, off_stock_at: null }])
 })
 
+test.each([
+  ['no date in stock', ['', ''], true],
+  ['another date in stock', ['2026-03-01', '2026-03-15'], true],
+  ['the same date in stock', ['2026-03-01', '2026-03-01'], false],
+])('a unit that was off stock and is listed with %s', async (_, [date, again], isNewStay) => {
+  await using fixture = await openImportFixture(0)
+  const list = (...rows: readonly string[]) =>
+    ['Stock No,VIN,Make,Model,Year,Price,Date in stock', ...rows, ''].join('\n')
+  const [first, ...others] = [1, 2, 3, 4].map(
+    (index) => `S${index},${vinOf(index)},Toyota,Corolla,2019`,
+  )
+  const rest = others.map((row) => `${row},20000,2026-02-01`)
+  const day = async (days: number, ...rows: readonly string[]) =>
+    await fixture.import(list(...rows, ...rest), { now: later(days) })
+  await day(0, `${first},31000,${date}`)
+  await day(1, `${first},30000,${date}`)
+  await day(2)
+
+  const back = await day(9, `${first},26000,${again}`)
+  await day(10, `${first},25500,${again}`)
+
+  expect(back).toMatchObject({ reappeared: 1, added: 0 })
+  expect(
+    await fixture.rows(
+      `select first_seen_at, asking_price_first, price_changes from core.stock_unit
+       join core.stock_asking_price using (rooftop_id, stock_no) where stock_no = 'S1'`,
+    ),
+  ).toEqual([
+    isNewStay
+      ? { first_seen_at: later(9), asking_price_first: '26000.000', price_changes: 1 }
+      : { first_seen_at: now, asking_price_first: '31000.000', price_changes: 3 },
+  ])
+  expect(
+    await fixture.rows(
+      `select asking_price::int as asking, asking_drift::int as drift from mart.stock_price_drift where stock_no = 'S1' order by step_no`,
+    ),
+  ).toEqual(
+    isNewStay
+      ? [
+          { asking: 26000, drift: 0 },
+          { asking: 25500, drift: -500 },
+        ]
+      : [
+          { asking: 31000, drift: 0 },
+          { asking: 30000, drift: -1000 },
+          { asking: 26000, drift: -5000 },
+          { asking: 25500, drift: -5500 },
+        ],
+  )
+})
+
 test('a delta removes nothing', async () => {
   await using fixture = await openImportFixture()
   await fixture.import(listOf(vehicles(10)))
