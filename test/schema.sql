@@ -1284,7 +1284,7 @@ core.stock_asking_price view
               stock_no,
               max(import_id) AS import_id
              FROM core.stock_unit_change
-            WHERE change::text = 'added'::text OR changes ? 'currency_code'::text
+            WHERE change::text = 'added'::text OR changes ?| ARRAY['currency_code'::text, 'first_seen_at'::text]
             GROUP BY rooftop_id, stock_no
           ), step AS (
            SELECT rooftop_id,
@@ -1367,11 +1367,13 @@ core.stock_import table
   reappeared integer not null
   imported_by character varying(120) not null
   imported_at timestamp with time zone not null default now()
+  confirmed_at timestamp with time zone -- When the same content last came again; null: it did not
   constraint stock_import_check CHECK ((records = (((accepted + rejected) + collapsed) + skipped)))
   constraint stock_import_mode_check CHECK (((mode)::text = ANY ((ARRAY['snapshot'::character varying, 'delta'::character varying])::text[])))
   constraint stock_import_pkey PRIMARY KEY (import_id)
   constraint stock_import_rooftop_id_fkey FOREIGN KEY (rooftop_id) REFERENCES core.rooftop(rooftop_id)
   constraint stock_import_sha256_check CHECK ((length(sha256) = 32))
+  CREATE INDEX stock_import_confirmed ON core.stock_import USING btree (rooftop_id, confirmed_at) WHERE (confirmed_at IS NOT NULL)
   CREATE INDEX stock_import_file ON core.stock_import USING btree (rooftop_id, sha256)
   CREATE INDEX stock_import_rooftop ON core.stock_import USING btree (rooftop_id, imported_at)
   CREATE TRIGGER log_lake_after AFTER UPDATE ON core.stock_import REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION ops.log_lake_change_trg('list')
@@ -1411,12 +1413,14 @@ core.stock_listed view
       first_list_at,
       newest_list_at
      FROM core.rooftop r
-       CROSS JOIN LATERAL ( SELECT date_trunc('month'::text, (min(imported_at) AT TIME ZONE time_zone))::date AS listed_from,
-              date_trunc('month'::text, (max(imported_at) AT TIME ZONE time_zone))::date AS listed_to,
-              min(imported_at) AS first_list_at,
-              max(imported_at) AS newest_list_at
-             FROM core.stock_import i
-            WHERE rooftop_id = rooftop_id AND mode::text = 'snapshot'::text AND NOT dialect ? 'corrects'::text) l;
+       CROSS JOIN LATERAL ( SELECT date_trunc('month'::text, (first_list_at AT TIME ZONE time_zone))::date AS listed_from,
+              date_trunc('month'::text, (newest_list_at AT TIME ZONE time_zone))::date AS listed_to,
+              first_list_at,
+              newest_list_at
+             FROM ( SELECT min(imported_at) AS first_list_at,
+                      GREATEST(max(imported_at), max(confirmed_at)) AS newest_list_at
+                     FROM core.stock_import i
+                    WHERE rooftop_id = rooftop_id AND mode::text = 'snapshot'::text AND NOT dialect ? 'corrects'::text) list) l;
   -- The first and the newest list of the whole stock of each rooftop, and of its dealer group. What was bought before or after them is not known: a car may have come and gone without a list.
 
 core.stock_market_price view
@@ -1561,7 +1565,7 @@ core.stock_unit table
   acquired_on date
   extras jsonb not null -- Mapped fields that have no column in this table: the text of the file, by field
   content_hash bytea not null
-  first_seen_at timestamp with time zone not null
+  first_seen_at timestamp with time zone not null -- Time of the first import that listed it, or that listed it again after it was off stock
   last_seen_at timestamp with time zone not null -- Time of the last import that changed it, or that listed it again after it was missing
   missing_since timestamp with time zone -- First snapshot that did not list it; null: the newest snapshot lists it
   off_stock_at timestamp with time zone -- When its status became sold, or when the days of grace after the last list with it had passed. The row is marked, never deleted; null: in stock
@@ -1588,7 +1592,7 @@ core.stock_unit_change table
   rooftop_id integer not null
   stock_no character varying(80) not null
   change character varying(12) not null
-  changes jsonb not null -- { column: [old, new] }; empty for removed, and for added unless the stock number belonged to another vehicle before
+  changes jsonb not null -- { column: [old, new] }; empty for removed, and for added unless the stock number belonged to another vehicle before. first_seen_at: a new stay begins
   constraint stock_unit_change_change_check CHECK (((change)::text = ANY ((ARRAY['added'::character varying, 'updated'::character varying, 'removed'::character varying, 'reappeared'::character varying])::text[])))
   constraint stock_unit_change_pkey PRIMARY KEY (rooftop_id, stock_no, import_id)
   CREATE INDEX stock_unit_change_import ON core.stock_unit_change USING brin (import_id)
@@ -2549,7 +2553,8 @@ begin
         where i.rooftop_id = c.rooftop_id and i.imported_at < c.imported_at and i.mode = 'snapshot' and not i.dialect ? 'corrects'
       ) as earlier
       left join lateral generate_series(
-        date_trunc('month', earlier.imported_at at time zone r.time_zone), c.imported_at at time zone r.time_zone, interval '1 month'
+        date_trunc('month', earlier.imported_at at time zone r.time_zone),
+        greatest(c.imported_at, c.confirmed_at) at time zone r.time_zone, interval '1 month'
       ) as month on true
       having count(*) > 0;
     when 'unit' then

@@ -6,7 +6,7 @@ with own as not materialized (
   from core.stock_unit_change as c
   join core.stock_import as i on i.import_id = c.import_id and i.rooftop_id = c.rooftop_id
   left join (
-    select rooftop_id, stock_no, max(import_id) as import_id from core.stock_unit_change where change = 'added' or changes ? 'currency_code' group by rooftop_id, stock_no
+    select rooftop_id, stock_no, max(import_id) as import_id from core.stock_unit_change where change = 'added' or changes ?| array['currency_code', 'first_seen_at'] group by rooftop_id, stock_no
   ) as since on since.rooftop_id = c.rooftop_id and since.stock_no = c.stock_no
   where c.changes ? 'asking_price' and c.import_id > coalesce(since.import_id, 0)
 ), event as (
@@ -25,12 +25,12 @@ with own as not materialized (
   union all
   select rooftop_id, stock_no, observed_at, false, null, retail
   from (
-    select p.rooftop_id, p.stock_no, p.observed_at, case when p.currency_code = s.currency_code then p.retail end as retail,
+    select p.rooftop_id, p.stock_no, greatest(p.observed_at, s.first_seen_at) as observed_at, case when p.currency_code = s.currency_code then p.retail end as retail,
       count(*) filter (where p.currency_code = s.currency_code and p.retail is not null) over (partition by p.rooftop_id, p.stock_no order by p.observed_at) as prices,
       max(p.observed_at) filter (where upper(p.vin) <> upper(s.vin)) over (partition by p.rooftop_id, p.stock_no) as other_vehicle_until
     from core.stock_price_observation as p
     join core.stock_unit as s using (rooftop_id, stock_no)
-    where p.price_source = 'price_batch'
+    where p.price_source = 'price_batch' and p.last_confirmed_at >= s.first_seen_at
   ) as priced
   -- Until the first price an answer shows nothing.
   where prices > 0 and coalesce(observed_at > other_vehicle_until, true)
@@ -87,7 +87,7 @@ from step as t
 join core.stock_unit as s using (rooftop_id, stock_no)
 join core.rooftop as r using (rooftop_id);
 
-comment on view mart.stock_price_drift is 'How the asking price and the market price of each unit changed: whether the dealer followed the market, when, and by how much. No rows without stock lists; market columns are null without price-batch. | grain: one row per unit of the stock lists and change of its asking price or its market price | key: rooftop_id, stock_no, step_no | history: complete since the unit came in; a reused stock number starts again | freshness: stock as of the newest import, market as of the last good run of stock-prices';
+comment on view mart.stock_price_drift is 'How the asking price and the market price of each unit changed: whether the dealer followed the market, when, and by how much. No rows without stock lists; market columns are null without price-batch. | grain: one row per unit of the stock lists and change of its asking price or its market price | key: rooftop_id, stock_no, step_no | history: complete since the unit came in; a reused stock number starts again, and so does a vehicle that was off stock | freshness: stock as of the newest import, market as of the last good run of stock-prices';
 comment on column mart.stock_price_drift.rooftop_id is 'Rooftop of the row | unit: id | source: core.rooftop | joins: dim_rooftop.rooftop_id';
 comment on column mart.stock_price_drift.rooftop_name is 'Name of the rooftop | unit: text | source: core.rooftop.rooftop_name';
 comment on column mart.stock_price_drift.stock_no is 'Stock number; the VIN where the list has none | unit: text | source: core.stock_unit.stock_no';

@@ -23,7 +23,7 @@ export interface ImportFixture extends AsyncDisposable {
   importFile(file: string, changes?: Changes): Promise<StockImportReport>
   rows<Row extends pg.QueryResultRow>(query: string): Promise<Row[]>
   /** Everything that an import may change. */
-  content(): Promise<unknown>
+  content(): Promise<Record<string, readonly object[]>>
 }
 
 type Changes = Partial<Omit<ImportRequest, 'rooftop'>> & {
@@ -87,12 +87,12 @@ function configFor(graceDays: number, homeDir: string): Config {
 }
 
 /** With xmin and ctid, which change when a row is written again. */
-async function contentOf(pool: pg.Pool): Promise<unknown> {
+async function contentOf(pool: pg.Pool): Promise<Record<string, readonly object[]>> {
   const tables = [
     ...['core.stock_unit', 'core.stock_import', 'core.stock_import_row', 'core.stock_unit_change'],
     ...['ops.stock_mapping', 'core.rooftop'],
   ]
-  const content: Record<string, unknown> = {}
+  const content: Record<string, readonly object[]> = {}
   for (const table of tables) {
     const { rows } = await pool.query(`select xmin, ctid, * from ${table} order by ctid`)
     content[table] = rows

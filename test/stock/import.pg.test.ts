@@ -57,14 +57,15 @@ test('a list is loaded with every cell, and the counts agree', async () => {
   ])
 })
 
-test('importing the same file again writes nothing', async () => {
+test('importing the same file again writes no more than that it came again', async () => {
   await using fixture = await openImportFixture()
   const list = listOf(vehicles(10))
   await fixture.import(list)
   const before = await fixture.content()
 
   const again = await fixture.import(list, { now: later(1) })
-  const asDelta = await fixture.import(list, { mode: 'delta' })
+  const asDelta = await fixture.import(list, { mode: 'delta', now: later(2) })
+  await fixture.import(list, { dryRun: true, now: later(3) })
 
   expect(again).toMatchObject({
     status: 'already-imported',
@@ -73,7 +74,11 @@ test('importing the same file again writes nothing', async () => {
     unchanged: 10,
   })
   expect(asDelta).toMatchObject({ status: 'already-imported', importId: 1 })
-  expect(await fixture.content()).toEqual(before)
+  const { 'core.stock_import': imports, ...rest } = await fixture.content()
+  const { 'core.stock_import': importsBefore, ...restBefore } = before
+  expect(rest).toEqual(restBefore)
+  const anywhere = { xmin: expect.anything(), ctid: expect.anything() }
+  expect(imports).toEqual([{ ...importsBefore![0], ...anywhere, confirmed_at: later(2) }])
 })
 
 test('a file with one row less removes exactly that unit, and writes to no other', async () => {
@@ -151,6 +156,57 @@ test('a unit is off stock after its days of grace, and back when a list names it
   expect(back).toMatchObject({ reappeared: 1, unchanged: 9, added: 0, removed: 0 })
   expect(back.changes).toEqual([{ stockNo: 'S0010', change: 'reappeared', changes: {} }])
   expect(await marks()).toEqual([{ missing_since: null, off_stock_at: null }])
+})
+
+test.each([
+  ['no date in stock', ['', ''], true],
+  ['another date in stock', ['2026-03-01', '2026-03-15'], true],
+  ['the same date in stock', ['2026-03-01', '2026-03-01'], false],
+])('a unit that was off stock and is listed with %s', async (_, [date, again], isNewStay) => {
+  await using fixture = await openImportFixture(0)
+  const list = (...rows: readonly string[]) =>
+    ['Stock No,VIN,Make,Model,Year,Price,Date in stock', ...rows, ''].join('\n')
+  const [first, ...others] = [1, 2, 3, 4].map(
+    (index) => `S${index},${vinOf(index)},Toyota,Corolla,2019`,
+  )
+  const rest = others.map((row) => `${row},20000,2026-02-01`)
+  const day = async (days: number, ...rows: readonly string[]) =>
+    await fixture.import(list(...rows, ...rest), { now: later(days) })
+  await day(0, `${first},31000,${date}`)
+  await day(1, `${first},30000,${date}`)
+  await day(2)
+
+  const back = await day(9, `${first},26000,${again}`)
+  await day(10, `${first},25500,${again}`)
+
+  expect(back).toMatchObject({ reappeared: 1, added: 0 })
+  expect(
+    await fixture.rows(
+      `select first_seen_at, asking_price_first, price_changes from core.stock_unit
+       join core.stock_asking_price using (rooftop_id, stock_no) where stock_no = 'S1'`,
+    ),
+  ).toEqual([
+    isNewStay
+      ? { first_seen_at: later(9), asking_price_first: '26000.000', price_changes: 1 }
+      : { first_seen_at: now, asking_price_first: '31000.000', price_changes: 3 },
+  ])
+  expect(
+    await fixture.rows(
+      `select asking_price::int as asking, asking_drift::int as drift from mart.stock_price_drift where stock_no = 'S1' order by step_no`,
+    ),
+  ).toEqual(
+    isNewStay
+      ? [
+          { asking: 26000, drift: 0 },
+          { asking: 25500, drift: -500 },
+        ]
+      : [
+          { asking: 31000, drift: 0 },
+          { asking: 30000, drift: -1000 },
+          { asking: 26000, drift: -5000 },
+          { asking: 25500, drift: -5500 },
+        ],
+  )
 })
 
 test('a delta removes nothing', async () => {

@@ -9,7 +9,7 @@ with unit as (
     max(case when upper(p.vin) <> upper(u.vin) then p.observed_at end) over (partition by p.rooftop_id, p.stock_no) as other_until
   from fact_stock_price_observation as p
   join unit as u on u.rooftop_id = p.rooftop_id and u.stock_no = p.stock_no
-  where p.price_source = 'price_batch'
+  where p.price_source = 'price_batch' and p.last_confirmed_at >= u.first_seen_at
 ), ranked as (
   select p.rooftop_id, p.stock_no, p.currency_code, p.retail, p.observed_at,
     row_number() over (partition by p.rooftop_id, p.stock_no, p.currency_code order by p.observed_at) as rank_no

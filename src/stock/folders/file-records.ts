@@ -134,7 +134,8 @@ export async function forgetAttempt(db: Db, { id }: FileRecord): Promise<void> {
   await sql`update ops.stock_inbox_file set attempts = 0 where file_id = ${id}`.execute(db)
 }
 
-/** Nothing is left to import; `reason` says why the file as a whole was refused. */
+/** Nothing is left to import; `reason` says why the file as a whole was refused. A file that is no list, such as a picture, is not the one
+ *  that was expected. */
 export async function recordDecided(
   db: Db,
   { id, inbox }: FileRecord,
@@ -146,7 +147,10 @@ export async function recordDecided(
   await sql`
     update ops.stock_inbox set arrived_at = greatest(arrived_at, file.seen_at)
     from ops.stock_inbox_file as file
-    where stock_inbox.inbox = ${inbox} and file.file_id = ${id}`.execute(db)
+    where stock_inbox.inbox = ${inbox} and file.file_id = ${id} and exists (
+      select from ops.stock_inbox_part as part
+      where part.file_id = file.file_id
+        and part.result -> 'refusals' -> 0 ->> 'is' is distinct from 'unreadable')`.execute(db)
 }
 
 /** The end of a file. A failed one joins the alert of the one before it, unless that has been sent. One that was imported as the whole

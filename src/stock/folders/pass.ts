@@ -40,7 +40,8 @@ export interface PassReport {
   readonly busy: readonly string[]
 }
 
-/** Imports every complete file of the folders, one after the other; no fault of a file or a folder stops it. */
+/** Imports every complete file of the folders, one after the other; no fault of a file or a folder stops it. A file that has to wait makes
+ *  the newer ones of its inbox wait too: an older list after a newer one would take the stock back. */
 export async function runPass(
   services: InboxServices,
   inboxes: readonly Inbox[],
@@ -136,7 +137,8 @@ async function workFolder(work: FolderWork): Promise<PassReport> {
     const record = records.get(nameKey(seen.name))
     if (record === undefined || pass.isOver) continue
     if (isComplete(seen, record)) await pass.take(record, seen)
-    else pass.waiting.push(seen.shown)
+    // A file whose marker never comes holds up no other.
+    else pass.wait(record, seen.inbox.marker === null)
   }
   const problems = await clearDone(work)
   const report = pass.report()
@@ -162,7 +164,9 @@ class Pass {
   readonly #rooftops: readonly RooftopRow[]
   readonly #files: FileResult[] = []
   #problem: string | null = null
-  readonly waiting: string[] = []
+  readonly #waiting: string[] = []
+  /** The keys of inboxes with a file that waits. */
+  readonly #held = new Set<string>()
 
   constructor(work: FolderWork, rooftops: readonly RooftopRow[]) {
     this.#work = work
@@ -177,23 +181,28 @@ class Pass {
   report(): PassReport {
     const { folder } = this.#work
     const problems = this.#problem === null ? [] : [{ folder, problem: this.#problem }]
-    return { files: this.#files, waiting: this.waiting, ignored: [], problems, busy: [] }
+    return { files: this.#files, waiting: this.#waiting, ignored: [], problems, busy: [] }
+  }
+
+  wait({ name, inbox }: FileRecord, isHolding = true): void {
+    this.#waiting.push(name)
+    if (isHolding) this.#held.add(inbox)
   }
 
   async take(file: FileRecord, seen: Parameters<typeof takeFile>[1]): Promise<void> {
-    await this.#guard(file.name, async () => {
+    await this.#guard(file, async () => {
       const taken = await takeFile(this.#of(file), seen)
       return taken === null ? null : await this.#end(taken)
     })
   }
 
   async bringToEnd(file: FileRecord): Promise<void> {
-    await this.#guard(file.name, async () => await this.#end(this.#of(file)))
+    await this.#guard(file, async () => await this.#end(this.#of(file)))
   }
 
   async #end(work: FileWork): Promise<FileResult | null> {
     const result = await bringToEnd(work)
-    if (result === null) this.waiting.push(work.file.name)
+    if (result === null) this.wait(work.file)
     return result
   }
 
@@ -211,9 +220,11 @@ class Pass {
     }
   }
 
-  async #guard(name: string, work: () => Promise<FileResult | null>): Promise<void> {
+  async #guard(file: FileRecord, work: () => Promise<FileResult | null>): Promise<void> {
     const { services, folder } = this.#work
+    const { name, inbox } = file
     if (this.isOver) return
+    if (this.#held.has(inbox)) return this.wait(file)
     try {
       const result = await work()
       if (result === null) return
@@ -226,7 +237,7 @@ class Pass {
         services.log.error({ folder, file: name }, error.message)
         return
       }
-      this.waiting.push(name)
+      this.wait(file)
       const level = isTransient(error, services.signal) ? 'info' : 'error'
       const why = error instanceof BusyError ? 'another import runs' : errorText(error)
       services.log[level]({ folder, file: name, err: error }, `${name} is tried again: ${why}`)

@@ -1,4 +1,5 @@
 import { type RawBuilder, sql } from 'kysely'
+import { isOverdue } from '../../streams/stock-prices/off-stock.ts'
 import { renumber } from './renumbered.ts'
 import { type ImportRequest, shownChanges, type UnitChange, type UnitCounts } from './request.ts'
 import type { StagedUnits, Staging } from './stage.ts'
@@ -75,11 +76,13 @@ async function unitsOnHand({ db, rooftopId, importId }: Staging): Promise<number
   return rows[0]!.units
 }
 
+// A unit that was off stock has come in again, unless the list gives the day on which it came in before.
 const diffQuery = (rooftopId: number) => sql`
 create temp table stock_diff on commit drop as
 with known as (
   select stage.line_no, stage.stock_no, renumbered.old_stock_no, unit.missing_since is null and unit.off_stock_at is null as was_on_hand,
     coalesce(unit.vin <> stage.vin, false) as is_reused,
+    case when unit.off_stock_at is not null and coalesce(unit.acquired_on <> stage.acquired_on, true) then unit.first_seen_at end as stay_began_at,
     case when unit.content_hash <> stage.content_hash then ${document('unit')} end as old,
     case when unit.content_hash <> stage.content_hash then ${document('stage')} end as new
   from stock_stage as stage left join stock_renumbered as renumbered using (stock_no)
@@ -87,7 +90,7 @@ with known as (
   where not stage.is_rejected
     and (unit.content_hash <> stage.content_hash or unit.missing_since is not null or unit.off_stock_at is not null)
 )
-select line_no, stock_no, old_stock_no, was_on_hand, is_reused,
+select line_no, stock_no, old_stock_no, was_on_hand, is_reused, stay_began_at,
   case when is_reused then 'added' when was_on_hand then 'updated' else 'reappeared' end as change,
   case when old is null then '{}' else (
     select coalesce(jsonb_object_agg(key, jsonb_build_array(a.value, b.value)), '{}')
@@ -133,7 +136,7 @@ export async function applyDiff(staging: Staging): Promise<void> {
     update core.stock_unit as unit
     set ${sql.raw(content.map((name) => `${name} = stage.${name}`).join(', '))}, last_seen_at = ${now}::timestamptz,
       import_id = ${importId}::bigint,
-      first_seen_at = case when diff.is_reused then ${now}::timestamptz else unit.first_seen_at end,
+      first_seen_at = case when diff.is_reused or diff.stay_began_at is not null then ${now}::timestamptz else unit.first_seen_at end,
       missing_since = null, off_stock_at = null
     from stock_stage as stage join stock_diff as diff using (line_no)
     where unit.rooftop_id = ${rooftopId} and unit.stock_no = stage.stock_no`.execute(db)
@@ -147,31 +150,20 @@ export async function applyDiff(staging: Staging): Promise<void> {
     where unit.rooftop_id = ${rooftopId} and unit.stock_no = gone.stock_no`.execute(db)
   await sql`
     insert into core.stock_unit_change (import_id, rooftop_id, stock_no, change, changes)
-    select ${importId}::bigint, ${rooftopId}::int, stock_no, change, changes from stock_diff
+    select ${importId}::bigint, ${rooftopId}::int, stock_no, change, changes || case
+      when stay_began_at is null or is_reused then '{}' else jsonb_build_object('first_seen_at', jsonb_build_array(stay_began_at, ${now}::timestamptz)) end
+    from stock_diff
     union all select ${importId}::bigint, ${rooftopId}::int, stock_no, 'removed', '{}'
     from stock_gone`.execute(db)
-}
-
-/** Marks units as off stock once they were missing for the days of grace. Returns their number. */
-export async function markOffStock(staging: Staging, graceDays: number): Promise<number> {
-  const { numAffectedRows } = await sql`
-    update core.stock_unit as unit set off_stock_at = ${staging.now}
-    where ${isDue(staging, graceDays)}`.execute(staging.db)
-  return Number(numAffectedRows)
 }
 
 /** The number of units that `markOffStock` would mark after this list. */
 export async function countOffStock(staging: Staging, graceDays: number): Promise<number> {
   const { rows } = await sql<{ count: number }>`
-    select count(*)::int as count from core.stock_unit as unit where ${isDue(staging, graceDays)} and not exists (
+    select count(*)::int as count from core.stock_unit as unit where ${isOverdue(staging, graceDays)} and not exists (
       select from stock_diff as diff
       where coalesce(diff.old_stock_no, diff.stock_no) = unit.stock_no)`.execute(staging.db)
   return rows[0]!.count
-}
-
-function isDue({ rooftopId, now }: Staging, graceDays: number) {
-  const missingBefore = new Date(now.getTime() - graceDays * 86_400_000)
-  return sql`unit.rooftop_id = ${rooftopId} and unit.missing_since <= ${missingBefore} and unit.off_stock_at is null`
 }
 
 /** The first changes of each kind, in the order of the list; removed units by stock number. */

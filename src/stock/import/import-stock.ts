@@ -1,6 +1,7 @@
 import { sql } from 'kysely'
 import { BusyError } from '../../errors.ts'
 import { erasedContacts } from '../../privacy/screen/suppression.ts'
+import { markOffStock } from '../../streams/stock-prices/off-stock.ts'
 import { findRooftops, registerRooftops } from '../../sync/run/rooftops.ts'
 import { holdErasureLock, lockSql } from '../../warehouse/db/locks.ts'
 import { inTransaction, type Tx } from '../../warehouse/db/transaction.ts'
@@ -8,7 +9,7 @@ import { isRejectsFile, mappingForAppended } from '../own-columns.ts'
 import { ListRefused } from '../refusal.ts'
 import type { Refusal } from '../refusal-kinds.ts'
 import { SheetChoiceError } from '../workbook/choose-sheet.ts'
-import { applyDiff, countOffStock, diffStock, firstChanges, markOffStock } from './diff.ts'
+import { applyDiff, countOffStock, diffStock, firstChanges } from './diff.ts'
 import { resolveDuplicates } from './duplicates.ts'
 import { firstRows } from './first-rows.ts'
 import {
@@ -45,6 +46,7 @@ import {
 } from './stage.ts'
 import {
   assertNothingLost,
+  confirmImport,
   countRows,
   countWritten,
   finishImport,
@@ -198,7 +200,10 @@ async function importedBefore(work: Work, newest: NewestImport): Promise<Importe
   const { import_id: importId, records, accepted, rejected, collapsed, skipped } = newest
   const staging = stagingOptions(work, stockTables, importId)
   const offStock = await markOffStock(staging, services.warehouse.config.stock.graceDays)
-  if (!request.dryRun) await rememberMapping(tx.db, rooftopId, work.mapping)
+  if (!request.dryRun) {
+    await rememberMapping(tx.db, rooftopId, work.mapping)
+    await confirmImport(staging)
+  }
   return await imported(work, staging, [], {
     ...{ importId, status: 'already-imported', encoding: newest.encoding, offStock },
     figures: [],

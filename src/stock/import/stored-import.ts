@@ -81,6 +81,12 @@ export async function rememberMapping(db: Db, rooftopId: number, mapping: Mappin
       is distinct from (excluded.columns, excluded.absent)`.execute(db)
 }
 
+/** Records that the list came again with the same content: the stock is still that of the import. */
+export async function confirmImport({ db, importId, now }: Staging): Promise<void> {
+  await sql`
+    update core.stock_import set confirmed_at = ${now} where import_id = ${importId}`.execute(db)
+}
+
 /** What an import begins with. */
 export interface StartedImport {
   readonly rooftopId: number

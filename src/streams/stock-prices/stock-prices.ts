@@ -39,6 +39,7 @@ import {
 import { pollBatches } from './batch-poll.ts'
 import { countUnknown, reportUnits, reportUnpriced } from './batch-reports.ts'
 import { deriveStockPrices, pricedKeys } from './observe.ts'
+import { markOffStockIfFree } from './off-stock.ts'
 import { lookUpAll, storeLookUps, vinsToDecode } from './vin-lookups.ts'
 
 const lookUpsPerSlice = 200
@@ -64,12 +65,15 @@ export const stockPrices: Stream = {
 }
 
 /**
- * A slice does the first of these that there is to do: end batches that were left in `submitting`, look up VINs, send a batch, poll
- * the batches in `submitted`, also those that an earlier run left open, or conclude. A batch is recorded and committed before it is
- * sent. Between two polls the run holds no worker slot.
+ * Vehicles whose days of grace are over leave the stock, also where no list comes. Then a slice does the first of these that there is to
+ * do: end batches that were left in `submitting`, look up VINs, send a batch, poll the batches in `submitted`, also those that an earlier
+ * run left open, or conclude. A batch is recorded and committed before it is sent. Between two polls the run holds no worker slot.
  */
 async function priceStock(job: SliceJob): Promise<SliceResult> {
   const { context, rooftop } = job
+  const now = context.appraisal.clock.now()
+  const stock = { db: context.db, rooftopId: rooftop.id, now }
+  await markOffStockIfFree(stock, context.config.stock.graceDays)
   const open = await openBatches(context.db, job)
   const isEmpty = open.length === 0 && (await countOnHand(context.db, rooftop)) === 0
   const refusal = isEmpty ? null : skipReason(rooftop, context.config)
@@ -81,7 +85,6 @@ async function priceStock(job: SliceJob): Promise<SliceResult> {
     return await commitSlice(job, { write: (tx) => markLost(tx, submitting) })
   const made = await readRunBatches(context.db, job)
   if (!made.any) {
-    const now = context.appraisal.clock.now()
     const vins = await vinsToDecode(context.db, rooftop, lookUpsPerSlice, now)
     const found = vins.length === 0 ? [] : await lookUpAll(job, vins)
     const write = async ({ db }: Tx) => {

@@ -316,6 +316,7 @@ interface CoreStockImportTable {
   reappeared: number
   imported_by: string
   imported_at: Generated<Date>
+  confirmed_at: Date | null
 }
 
 /** core.stock_import_row */

@@ -121,6 +121,28 @@ test('a list that is expected daily is late once, however often it is checked, u
   ])
 })
 
+test.each([
+  ['a picture', Buffer.from([0xff, 0xd8, 0xff, 0xe0, 0, 16, 1, 2, 3, 0, 0, 9]), false],
+  ['an empty file', '', false],
+  [
+    'a list that a person has to answer',
+    listOf(vehicles(5)).replaceAll(',2019,', ',2018/2019,'),
+    true,
+  ],
+])('%s comes in the folder of a list that is expected daily', async (_, content, hasCome) => {
+  const inbox = { rooftop: 'north', expectDaily: '00:00', timezone: 'UTC' }
+  await using fixture = await openInboxFixture(inbox)
+  await fixture.pass()
+  await fixture.pool.query("update ops.stock_inbox set known_since = now() - interval '3 days'")
+  await fixture.drop('file.csv', content)
+
+  await fixture.pass()
+
+  const { lateSince, newestAt, failed } = await fixture.status()
+  expect(failed).toHaveLength(1)
+  expect([lateSince === null, newestAt !== null]).toEqual([hasCome, hasCome])
+})
+
 test('a folder that cannot be used is one alert, until it can', async () => {
   await using receiver = await openReceiver()
   const settings = { alerts: { url: receiver.url, afterMinutes: 0 } }

@@ -3,6 +3,7 @@ import { appendFileSync, closeSync, openSync, readdirSync } from 'node:fs'
 import { appendFile, mkdir, rename, rm, stat, symlink, truncate, utimes } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
+import { openLog } from '#src/log.ts'
 import { listInboxes } from '#src/stock/folders/inbox.ts'
 import { runPass } from '#src/stock/folders/pass.ts'
 import { someOf } from '../../support/cases.ts'
@@ -396,6 +397,47 @@ test('the oldest file is imported first, so that the newest list is the stock', 
 
   expect(files.map(({ file }) => file)).toEqual(['z.csv', 'a.csv'])
   expect(await fixture.rows(units)).toHaveLength(6)
+})
+
+test('a list that has to wait makes the newer ones of its inbox wait, so that the newest list is the stock', async () => {
+  await using fixture = await openInboxFixture()
+  const { pool, config, services } = fixture
+  const monday = listOf(vehicles(5))
+  await fixture.drop('monday.csv', monday)
+  await fixture.pass()
+  await fixture.drop('tuesday.csv', listOf(vehicles(6)))
+  await fixture.drop('wednesday.csv', listOf(vehicles(7)))
+  const { mtimeMs } = await stat(join(fixture.folder, 'wednesday.csv'))
+  const older = new Date(mtimeMs - 3_600_000)
+  await utimes(join(fixture.folder, 'tuesday.csv'), older, older)
+  await runPass(services, listInboxes(config))
+  await pool.query(
+    "update ops.stock_inbox_file set unchanged_since = now() - interval '61 seconds' where file_name = 'wednesday.csv'",
+  )
+
+  const growing = await runPass(services, listInboxes(config))
+  await age(pool)
+  await using stack = new AsyncDisposableStack()
+  const other = await pool.connect()
+  stack.defer(() => other.release(true))
+  await other.query('select pg_advisory_lock(7306, rooftop_id) from core.rooftop')
+  // The other import ends once the older list was tried.
+  const write = () => void other.query('select pg_advisory_unlock_all()')
+  const log = openLog({
+    level: 'info',
+    human: false,
+    secrets: [],
+    write: (line) => void (line.includes('tried again') && write()),
+  })
+  const busy = await runPass({ ...services, log }, listInboxes(config))
+  const free = await runPass(services, listInboxes(config))
+
+  expect([growing, busy].map(({ waiting }) => waiting)).toEqual([
+    ['tuesday.csv', 'wednesday.csv'],
+    ['tuesday.csv', 'wednesday.csv'],
+  ])
+  expect(free.files.map(({ file }) => file)).toEqual(['tuesday.csv', 'wednesday.csv'])
+  expect(await fixture.rows(units)).toHaveLength(7)
 })
 
 test('a file that disappears before it is taken is forgotten, one that disappears after it is reported', async () => {

@@ -52,3 +52,30 @@ test('a sold vehicle is no longer priced, and is not on hand in the marts', asyn
     await rowsOf(fixture, 'select stock_no from mart.fact_stock_unit where is_on_hand'),
   ).toEqual([{ stock_no: 'S-2' }])
 })
+
+test('a vehicle that lists no longer name is off stock after its days of grace, although no further list comes', async () => {
+  await using folder = await temporaryFolder()
+  await using fixture = await stockFixture([])
+  const { pool } = fixture.database
+  await importList(fixture, folder.path, ['In stock', 'In stock'])
+  await importList(fixture, folder.path, ['In stock'])
+  const onHand = async () =>
+    (await rowsOf(fixture, 'select stock_no from core.stock_unit where off_stock_at is null'))
+      .length
+
+  await fixture.nightAfter(2, impatient(fixture))
+  const inGrace = await onHand()
+  const other = await pool.connect()
+  await other.query('select pg_advisory_lock(7306, rooftop_id) from core.rooftop')
+  await fixture.nightAfter(2, impatient(fixture))
+  const duringImport = await onHand()
+  other.release(true)
+  await fixture.nightAfter(1, impatient(fixture))
+
+  expect([inGrace, duringImport, await onHand()]).toEqual([2, 2, 1])
+  const marked = await rowsOf(
+    fixture,
+    'select off_stock_at - missing_since as after from core.stock_unit where off_stock_at is not null',
+  )
+  expect(marked).toMatchObject([{ after: { days: 5 } }])
+})

@@ -278,6 +278,22 @@ test('the drift of reconditioning counts where the lines of the type all have a 
   expect(await world.rows('select * from core.agg_differences()')).toEqual([])
 })
 
+test('the newest stock list is the one that came last, also with the same content, and part of the stock is none', async () => {
+  await using world = await openSmallWorld()
+  await world.add(
+    'core.stock_import',
+    { import_id: 1, imported_at: '2026-02-10', confirmed_at: '2026-04-10' },
+    { import_id: 2, imported_at: '2026-05-10', mode: 'delta' },
+    { import_id: 3, imported_at: '2026-01-10', dialect: '{"corrects":1}' },
+  )
+
+  expect(
+    await world.rows(
+      'select stock_listed_from::text as from, stock_listed_to::text as to from mart.dim_rooftop where rooftop_id = 1',
+    ),
+  ).toEqual([{ from: '2026-02-01', to: '2026-04-01' }])
+})
+
 test('the sum of prices is not known where no evaluation has one', async () => {
   await using world = await openSmallWorld()
   await world.add(

@@ -76,12 +76,13 @@ test('a market price that became unavailable is null now, and the first price st
     expect(row).toHaveProperty(column, null)
 })
 
-test('a reused stock number does not have the prices of the earlier vehicle', async () => {
+test('a reused stock number does not have the prices of the earlier vehicle, nor a vehicle that came in again those of its first stay', async () => {
   await using world = await openSmallWorld()
   await world.add(
     'core.stock_unit',
     { stock_no: 'A', asking_price: 9_000 },
     { stock_no: 'B', asking_price: 9_000 },
+    { stock_no: 'C', asking_price: 9_000 },
   )
   const before = { vin: others[0], retail: 30_000, is_current: false, observed_at: '2026-01-18' }
   await world.add(
@@ -90,22 +91,31 @@ test('a reused stock number does not have the prices of the earlier vehicle', as
     { ...before, stock_no: 'B', observed_at: '2026-01-01', vin: aVin, retail: 8_000 },
     { ...before, stock_no: 'B' },
     { stock_no: 'B', vin: aVin.toLowerCase(), retail: 10_000, is_current: true },
+    { ...before, stock_no: 'C', vin: aVin, last_confirmed_at: '2026-01-19' },
+    { stock_no: 'C', retail: 10_000 },
   )
   await world.add(
     'core.stock_unit_change',
     { stock_no: 'B', import_id: 3, changes: { asking_price: [31_000, 30_500] } },
     { stock_no: 'B', import_id: 4, change: 'added', changes: { asking_price: [30_500, 9_500] } },
     { stock_no: 'B', import_id: 5, changes: { asking_price: [9_500, 9_000] } },
+    { stock_no: 'C', import_id: 3, change: 'added', changes: {} },
+    {
+      ...{ stock_no: 'C', import_id: 4, change: 'reappeared' },
+      changes: { asking_price: [31_000, 9_500], first_seen_at: ['2026-01-01', '2026-01-20'] },
+    },
+    { stock_no: 'C', import_id: 5, changes: { asking_price: [9_500, 9_000] } },
   )
   await world.add('core.stock_import', { import_id: 5 })
 
-  const [first, second] = await agedStock(world)
+  const [first, second, back] = await agedStock(world)
 
   expect(first).toMatchObject({ market_retail_first: null, market_retail_now: null })
   expect(second).toMatchObject({
     ...{ market_retail_first: '10000.000', market_retail_now: '10000.000' },
     ...{ asking_price_first: '9500.000', own_cut: '500.000', price_changes: 1 },
   })
+  expect(back).toEqual({ ...second, stock_no: 'C' })
 })
 
 test('own cut and market move are not known until there is a second list, or a second answer', async () => {

@@ -239,7 +239,10 @@ test('a report of an old stock list is not ok, and its charts are drawn', async 
   )
   const { text } = await console.get('/reports')
   const page = await console.get('/reports/rpt_02_look_to_book')
+  await console.rows('update core.stock_import set confirmed_at = now() where rooftop_id = 1')
+  const confirmed = await console.get('/reports/rpt_02_look_to_book')
 
+  expect(confirmed.text).not.toContain(' (old list)')
   expect(fresh.text).toMatch(/rpt_02_look_to_book<\/code>((?!badge).)*badge ok">ok/s)
   expect(text).toMatch(
     /rpt_02_look_to_book<\/code>((?!badge).)*badge warn">old stock list<\/span><small>8 days ago/s,

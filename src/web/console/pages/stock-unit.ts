@@ -76,7 +76,7 @@ const maxLists = 50
 
 async function readLists(db: Db, scope: StockScope, stockNo: string): Promise<ListChange[]> {
   const { rows } = await sql<ListChange>`
-    select i.import_id::int as "importId", i.file_name as "fileName", i.imported_at as at, c.change, c.changes
+    select i.import_id::int as "importId", i.file_name as "fileName", i.imported_at as at, c.change, c.changes - 'first_seen_at' as changes
     from core.stock_unit_change as c join core.stock_import as i using (import_id)
     where c.rooftop_id = ${chosenIds(scope)} and i.rooftop_id = ${chosenIds(scope)} and c.stock_no = ${stockNo}
     order by i.import_id desc limit ${maxLists}`.execute(db)

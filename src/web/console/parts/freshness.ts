@@ -60,7 +60,7 @@ export async function readListFreshness(
       (count(*) - count(newest))::int as missing,
       case when count(*) = count(newest) then min(newest) end as "oldestAt", null as "coveredTo"
     from core.rooftop
-    left join lateral (select max(imported_at) as newest from core.stock_import as i where i.rooftop_id = rooftop.rooftop_id) as list on true
+    left join lateral (select greatest(max(imported_at), max(confirmed_at)) as newest from core.stock_import as i where i.rooftop_id = rooftop.rooftop_id) as list on true
     where rooftop_id = any(${[...rooftopIds]}::int[]) and left_config_at is null having count(*) > 0`.execute(
     db,
   )

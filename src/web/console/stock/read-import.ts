@@ -76,7 +76,7 @@ export async function readChanges(
   limit: number,
 ): Promise<UnitChange[]> {
   const { rows } = await sql<UnitChange>`
-    select stock_no as "stockNo", change, changes from (
+    select stock_no as "stockNo", change, changes - 'first_seen_at' as changes from (
       select *, row_number() over (partition by change order by stock_no) as nth
       from core.stock_unit_change where import_id = ${id} and rooftop_id = ${rooftopId}
     ) as numbered where nth <= ${limit} order by change, stock_no`.execute(db)

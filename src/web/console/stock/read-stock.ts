@@ -190,7 +190,7 @@ export interface StockSum {
 export async function readSums(db: Db, scope: StockScope): Promise<StockSum[]> {
   const { rows } = await sql<StockSum>`
     with list as materialized (
-      select rooftop_id, (select max(imported_at) from core.stock_import as i where i.rooftop_id = one.rooftop_id) as newest_at
+      select rooftop_id, (select greatest(max(imported_at), max(confirmed_at)) from core.stock_import as i where i.rooftop_id = one.rooftop_id) as newest_at
       from unnest(${scope.chosen.map(({ id }) => id)}::int[]) as one (rooftop_id)
     )
     select s.currency_code as currency, count(*)::int as units, count(s.missing_since)::int as missing,
