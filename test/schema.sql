@@ -2135,6 +2135,7 @@ ops.job_fire table
   run_ids bigint[] not null default '{}'::bigint[] -- Its runs in ops.run
   error text
   source_id integer -- The services that it reads; null: of an earlier version, it belongs to any
+  deaths integer not null default 0 -- How many processes in a row ended during the job run without being stopped; a stop by a signal starts the count again
   constraint job_fire_cause_check CHECK (((cause)::text = ANY ((ARRAY['schedule'::character varying, 'manual'::character varying])::text[])))
   constraint job_fire_check CHECK ((((cause)::text = 'manual'::text) = (slot_at IS NULL)))
   constraint job_fire_job_name_slot_at_source_id_key UNIQUE (job_name, slot_at, source_id)

@@ -2,7 +2,6 @@ import { hostname } from 'node:os'
 import { sql } from 'kysely'
 import type pg from 'pg'
 import { BusyError } from '../../errors.ts'
-import { plural } from '../../values/text.ts'
 import { type LockKey, lockGraceSeconds } from '../../warehouse/db/held-lock.ts'
 import { lockSql } from '../../warehouse/db/locks.ts'
 import { type Db, dbOn, inTransaction } from '../../warehouse/db/transaction.ts'
@@ -42,7 +41,6 @@ interface OpenRun {
   readonly cause: Claim['cause']
   readonly slot: Date | null
   readonly status: 'running' | 'stopped'
-  /** How many processes had ended without a signal when this attempt began, by the error until it ends. */
   readonly deaths: number
   readonly isSilent: boolean
   readonly process: string
@@ -123,7 +121,7 @@ async function lockJob(db: Db, { jobName }: SourceJob): Promise<void> {
 /** Job runs that are running, and the newest one if it was stopped, since a scheduler resumes it. */
 async function openRuns(db: Db, { sourceId, jobName }: SourceJob): Promise<OpenRun[]> {
   const { rows } = await sql<OpenRun>`
-    select fire_id as "fireId", attempt, cause, slot_at as slot, status, coalesce(substring(error from 'ended (\\d+) time')::int, 0) as deaths,
+    select fire_id as "fireId", attempt, cause, slot_at as slot, status, deaths,
       heartbeat_at < clock_timestamp() - make_interval(secs => ${silentSeconds}) as "isSilent",
       'process ' || process_id || ' on ' || host as process
     from ops.job_fire as run
@@ -195,17 +193,16 @@ async function resume(
   { sourceId, fireId, slot, attempt, status, deaths: earlier }: OpenRun & SourceJob,
 ): Promise<ClaimResult> {
   const deaths = status === 'running' ? earlier + 1 : 0
-  const error =
-    deaths === 0 ? null : `its process ended ${plural(deaths, 'time')} before the job did`
   if (deaths >= maxDeaths) {
     await sql`
-      update ops.job_fire set status = 'failed', finished_at = clock_timestamp(), error = ${error}
+      update ops.job_fire set status = 'failed', finished_at = clock_timestamp(), deaths = ${deaths},
+        error = ${`its process ended ${deaths} times before the job did`}
       where fire_id = ${fireId}`.execute(db)
     return { kind: 'none' }
   }
   await sql`
     update ops.job_fire set status = 'running', attempt = attempt + 1, heartbeat_at = clock_timestamp(),
-      finished_at = null, error = ${error}, host = ${host()}, process_id = ${process.pid}, source_id = ${sourceId}
+      finished_at = null, error = null, deaths = ${deaths}, host = ${host()}, process_id = ${process.pid}, source_id = ${sourceId}
     where fire_id = ${fireId}`.execute(db)
   const claim: Claim = {
     fireId,
