@@ -47,7 +47,7 @@ const beginTexts = {
   'read write': 'begin isolation level read committed',
   'repeatable read, read only': 'begin isolation level repeatable read, read only',
   // Statements of triggers and prepared ones are planned once for a session: with the number of their keys in view Postgres plans them
-  // anew each time, for a plan that is the same.
+  // again each time, for a plan that is the same.
   slice: 'begin isolation level read committed; set local plan_cache_mode = force_generic_plan',
 }
 
