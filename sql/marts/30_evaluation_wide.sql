@@ -44,9 +44,9 @@ select
   n.last_confirmed_at as priced_last_at,
   n.retail as retail_now,
   n.wholesale as wholesale_now,
-  case when k.is_known then c.searches end as ppsr_searches,
+  case when c.is_known then c.searches end as ppsr_searches,
   c.last_searched_at as ppsr_last_searched_at,
-  case when k.is_known then coalesce(c.is_interest_changed, false) end as is_ppsr_interest_changed,
+  case when c.is_known then coalesce(c.is_interest_changed, false) end as is_ppsr_interest_changed,
   case
     when e.vehicle_vin is not null and e.gone_at is null and e.completed_at between l.first_list_at and l.newest_list_at then b.eval_id is not null
   end as is_bought,
@@ -65,15 +65,16 @@ left join lateral (
 ) as f on true
 left join core.price_observation as n on n.rooftop_id = e.rooftop_id and n.eval_id = e.eval_id and n.price_source = 'pricing_ai' and n.is_current
 left join lateral (
-  select count(*)::int as searches, max(k.searched_at) as last_searched_at, bool_or(k.watch_status = 'changed') as is_interest_changed
+  select count(*)::int as searches, max(k.searched_at) as last_searched_at, bool_or(k.watch_status = 'changed') as is_interest_changed,
+    -- Not a join, which would be one too many for the planner to reorder.
+    count(*) > 0 or (e.vehicle_vin is not null and exists (
+      select from ops.enrichment_state as asked
+      where asked.rooftop_id = e.rooftop_id and asked.stream = 'vehicle-checks' and asked.eval_id = e.eval_id and asked.ask = 'getpastppsrsearch'
+        and asked.outcome = 'answered' and asked.last_asked_at > '-infinity'
+    )) as is_known
   from core.vehicle_check as k
   where k.group_id = e.group_id and k.vin = e.vehicle_vin and k.check_kind = 'ppsr' and k.gone_at is null
 ) as c on true
-left join ops.enrichment_state as asked
-  on asked.rooftop_id = e.rooftop_id and asked.stream = 'vehicle-checks' and asked.eval_id = e.eval_id and asked.ask = 'getpastppsrsearch'
-cross join lateral (
-  select c.searches > 0 or (e.vehicle_vin is not null and asked.outcome = 'answered' and asked.last_asked_at > '-infinity') as is_known
-) as k
 left join lateral (
   select o.eval_id, min(o.acquired_on) as acquired_on
   from core.stock_unit as s
