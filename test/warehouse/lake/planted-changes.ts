@@ -160,7 +160,7 @@ export const plantedChanges: Readonly<Record<string, Change>> = {
   'the newest stock list of a rooftop is of prices alone': () =>
     `update core.stock_import set mode = 'delta' where imported_at = (select max(imported_at) from core.stock_import where mode = 'snapshot')`,
   'the stock lists are old': () =>
-    `update core.stock_import set imported_at = '2025-11-03'::timestamptz + import_id * interval '1 s', mode = 'snapshot'`,
+    `update core.stock_import set imported_at = '2025-09-03'::timestamptz + import_id * interval '1 s', mode = 'snapshot'`,
   'the newest stock list of each rooftop came again': (n) =>
     `update core.stock_import set confirmed_at = imported_at + interval '${70 + n} days' where import_id in (select max(import_id) from core.stock_import group by rooftop_id)`,
 }
