@@ -31,7 +31,7 @@ left join lateral (
   select p.retail, p.observed_at
   from core.stock_price_observation as p
   where p.rooftop_id = s.rooftop_id and p.stock_no = s.stock_no and p.price_source = 'price_batch'
-    and p.currency_code = s.currency_code and p.retail is not null and coalesce(upper(p.vin) = upper(s.vin), true) and p.last_confirmed_at >= s.first_seen_at
+    and p.currency_code = s.currency_code and p.retail is not null and coalesce(upper(p.vin) = upper(s.vin), true) and (p.observed_at > s.first_seen_at - interval '1 hour' or p.is_current)
     and not exists (
       select from core.stock_price_observation as other
       where other.rooftop_id = p.rooftop_id and other.stock_no = p.stock_no and other.price_source = p.price_source

@@ -25,15 +25,19 @@ with own as not materialized (
   union all
   select rooftop_id, stock_no, observed_at, false, null, retail
   from (
-    select p.rooftop_id, p.stock_no, greatest(p.observed_at, s.first_seen_at) as observed_at, case when p.currency_code = s.currency_code then p.retail end as retail,
-      count(*) filter (where p.currency_code = s.currency_code and p.retail is not null) over (partition by p.rooftop_id, p.stock_no order by p.observed_at) as prices,
-      max(p.observed_at) filter (where upper(p.vin) <> upper(s.vin)) over (partition by p.rooftop_id, p.stock_no) as other_vehicle_until
-    from core.stock_price_observation as p
-    join core.stock_unit as s using (rooftop_id, stock_no)
-    where p.price_source = 'price_batch' and p.last_confirmed_at >= s.first_seen_at
+    select rooftop_id, stock_no, greatest(observed_at, first_seen_at) as observed_at, retail, count(retail) over (partition by rooftop_id, stock_no order by observed_at) as prices
+    from (
+      select p.rooftop_id, p.stock_no, p.observed_at, s.first_seen_at, p.is_current, case when p.currency_code = s.currency_code then p.retail end as retail,
+        max(p.observed_at) filter (where upper(p.vin) <> upper(s.vin)) over (partition by p.rooftop_id, p.stock_no) as other_vehicle_until
+      from core.stock_price_observation as p
+      join core.stock_unit as s using (rooftop_id, stock_no)
+      where p.price_source = 'price_batch'
+    ) as answer
+    -- Older answers are of an earlier stay, but for the one that still holds. The clock of the service may be behind.
+    where (observed_at > first_seen_at - interval '1 hour' or is_current) and coalesce(observed_at > other_vehicle_until, true)
   ) as priced
   -- Until the first price an answer shows nothing.
-  where prices > 0 and coalesce(observed_at > other_vehicle_until, true)
+  where prices > 0
 ), moment as (
   select rooftop_id, stock_no, at, max(asking) as asking, max(retail) as retail,
     sum(count(*) filter (where is_asking)) over earlier as asking_no, sum(count(*) filter (where not is_asking)) over earlier as retail_no

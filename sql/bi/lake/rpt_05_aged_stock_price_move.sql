@@ -4,17 +4,17 @@ with unit as (
   join dim_rooftop as r on r.rooftop_id = s.rooftop_id
   where s.is_on_hand
 ), priced as (
-  select p.rooftop_id, p.stock_no, p.retail, p.currency_code, p.observed_at,
+  select p.rooftop_id, p.stock_no, p.retail, p.currency_code, p.observed_at, p.is_current, u.first_seen_at,
     coalesce(upper(p.vin) = upper(u.vin), true) as is_of_unit,
     max(case when upper(p.vin) <> upper(u.vin) then p.observed_at end) over (partition by p.rooftop_id, p.stock_no) as other_until
   from fact_stock_price_observation as p
   join unit as u on u.rooftop_id = p.rooftop_id and u.stock_no = p.stock_no
-  where p.price_source = 'price_batch' and p.last_confirmed_at >= u.first_seen_at
+  where p.price_source = 'price_batch'
 ), ranked as (
   select p.rooftop_id, p.stock_no, p.currency_code, p.retail, p.observed_at,
     row_number() over (partition by p.rooftop_id, p.stock_no, p.currency_code order by p.observed_at) as rank_no
   from priced as p
-  where p.is_of_unit and p.retail is not null and (p.other_until is null or p.other_until <= p.observed_at)
+  where p.is_of_unit and p.retail is not null and (p.other_until is null or p.other_until <= p.observed_at) and (p.observed_at > p.first_seen_at - interval '1' hour or p.is_current)
 )
 select u.rooftop_id, u.rooftop_name, u.stock_no, u.vin, u.make, u.model, u.model_year, u.acquired_on,
   case when u.is_acquired_on_listed then u.days_at_least end as days_in_stock, u.currency_code,
