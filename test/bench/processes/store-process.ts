@@ -81,12 +81,16 @@ async function store({ how, warehouse, evaluations: count }: StoreOrder): Promis
 const ways: Record<StoreWay, (pool: pg.Pool, rooftop: RooftopRow, at: number) => Promise<void>> = {
   load: async (pool, rooftop, at) => {
     const { incoming, payloads } = ready!.batches[at]!
-    await inTransaction(pool, async (tx) => {
-      await loadRecords(tx, evaluationRecords, rooftop, incoming, defaultWire.appraisal)
-      await savePayloads(tx, evaluationRecords.endpoint, rooftop, 1, payloads)
-      const ids = incoming.map(({ id }) => id)
-      await refreshSums(tx.db, [rooftop.groupId], ids)
-    })
+    await inTransaction(
+      pool,
+      async (tx) => {
+        await loadRecords(tx, evaluationRecords, rooftop, incoming, defaultWire.appraisal)
+        await savePayloads(tx, evaluationRecords.endpoint, rooftop, 1, payloads)
+        const ids = incoming.map(({ id }) => id)
+        await refreshSums(tx.db, [rooftop.groupId], ids)
+      },
+      'slice',
+    )
   },
   copy: async (pool, _rooftop, at) => await copyBatch(pool, at),
   'multi-row': async (pool, _rooftop, at) => {
