@@ -4,6 +4,7 @@ alter table core.stock_import add column confirmed_at timestamptz;
 create index stock_import_confirmed on core.stock_import (rooftop_id, confirmed_at) where confirmed_at is not null;
 comment on column core.stock_import.confirmed_at is 'When the same content last came again; null: it did not';
 
+-- Changes of prices, and corrections of rejected rows, do not say what is in stock: a rooftop is listed by lists of its whole stock alone.
 create or replace view core.stock_listed as
 select
   r.rooftop_id, r.group_id, l.listed_from, l.listed_to,
@@ -22,6 +23,7 @@ cross join lateral (
   ) as list
 ) as l;
 comment on view core.stock_listed is 'The first and the newest list of the whole stock of each rooftop, and of its dealer group. What was bought before or after them is not known: a car may have come and gone without a list.';
+comment on column core.stock_listed.listed_from is 'First day of the month of the first list of the whole stock, in the time zone of the rooftop; null: none was imported';
 
 create or replace function ops.log_lake_change_trg() returns trigger language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare

@@ -281,7 +281,7 @@ export function objectiveProblems(
   )
   const listMisses = (choose: typeof mainReasons) =>
     all.flatMap(({ uid, name, stream, reasons }) =>
-      // A stream that was never loaded is no problem yet.
+      // A stream that was never loaded is not a problem yet.
       choose(reasons.filter(({ cause }) => cause !== 'never')).map((reason): Miss => {
         return { ...reason, rooftop: name, stream, key: reasonKey(reason, uid) }
       }),

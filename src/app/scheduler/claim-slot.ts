@@ -32,7 +32,7 @@ type ClaimResult =
 
 /** A process without a heartbeat for this long loses its job run, even if its session still seems open. */
 const silentSeconds = 60
-/** After this many processes have ended during a job run, it is not tried again. A stop by a signal is no such end. */
+/** After this many processes have ended during a job run, it is not tried again. A stop by a signal does not count. */
 const maxDeaths = 5
 
 interface OpenRun {

@@ -134,7 +134,7 @@ export async function forgetAttempt(db: Db, { id }: FileRecord): Promise<void> {
   await sql`update ops.stock_inbox_file set attempts = 0 where file_id = ${id}`.execute(db)
 }
 
-/** Nothing is left to import; `reason` says why the file as a whole was refused. A file that is no list, such as a picture, is not the one
+/** Nothing is left to import; `reason` says why the file as a whole was refused. A file that is not a list, such as a picture, is not the one
  *  that was expected. */
 export async function recordDecided(
   db: Db,

@@ -20,7 +20,7 @@ test('the config takes a time zone only where Node and Postgres give it the same
   const accepted = [...new Set(names)].filter((name) => zone.safeParse(name).success)
 
   expect(accepted.filter((name) => !known.has(name))).toEqual([])
-  // A folder of Postgres, and a zone that is no place.
+  // A folder of Postgres, and a zone that is not a place.
   const ofPostgres = [...known].filter((name) => !/^(posix|right|Etc\/Unknown)/.test(name))
   expect(ofPostgres.filter((name) => !accepted.includes(name))).toEqual([])
 })
