@@ -72,7 +72,12 @@ export const stockPrices: Stream = {
 async function priceStock(job: SliceJob): Promise<SliceResult> {
   const { context, rooftop } = job
   const now = context.appraisal.clock.now()
-  const stock = { db: context.db, rooftopId: rooftop.id, now }
+  // Lists come by our clock: a source that is ahead must not end the days of grace early.
+  const stock = {
+    db: context.db,
+    rooftopId: rooftop.id,
+    now: new Date(Math.min(now.getTime(), Date.now())),
+  }
   await markOffStockIfFree(stock, context.config.stock.graceDays)
   const open = await openBatches(context.db, job)
   const isEmpty = open.length === 0 && (await countOnHand(context.db, rooftop)) === 0

@@ -79,3 +79,20 @@ test('a vehicle that lists no longer name is off stock after its days of grace, 
   )
   expect(marked).toMatchObject([{ after: { days: 5 } }])
 })
+
+test('a service whose clock is ahead ends no days of grace early', async () => {
+  await using folder = await temporaryFolder()
+  await using fixture = await stockFixture([])
+  await importList(fixture, folder.path, ['In stock', 'In stock'])
+  await importList(fixture, folder.path, ['In stock'])
+  await fixture.database.pool.query(
+    'update core.stock_unit set missing_since = now() where missing_since is not null',
+  )
+
+  fixture.sandbox.clock.set(new Date(Date.now() + 30 * 86_400_000))
+  await fixture.night(impatient(fixture))
+
+  expect(
+    await rowsOf(fixture, 'select from core.stock_unit where off_stock_at is null'),
+  ).toHaveLength(2)
+})
